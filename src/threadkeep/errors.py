@@ -1,0 +1,125 @@
+"""Every exception Threadkeep raises on purpose.
+
+    ThreadkeepError
+    ├── ConfigurationError (ValueError)      a URL or an option that cannot be used
+    │   └── MissingExtra (ImportError)       an optional dependency is not installed
+    ├── InvalidThreadId (ValueError)         a thread id that is empty, too long or of another type
+    ├── MemoryClosed (RuntimeError)          the memory was closed
+    ├── NotFound (LookupError)
+    │   ├── ThreadNotFound
+    │   ├── CheckpointNotFound
+    │   └── MessageNotFound
+    ├── StaleRun (RuntimeError)              another run moved the thread on; reload and try again
+    ├── SerializationError (TypeError)       a value in the state that would not come back equal
+    ├── InUse (RuntimeError)                 deleting would break what still refers to it
+    └── StorageError (OSError)
+        ├── StorageBusy (TimeoutError)       a lock was not released in time
+        ├── StorageFull                      no space left
+        ├── StorageReadOnly (PermissionError)
+        ├── NotADatabase                     the file is something else, or damaged
+        └── SchemaMissing                    the tables are not there, or are of another version
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ThreadkeepError(Exception):
+    """Root of everything Threadkeep raises on purpose."""
+
+    retryable: bool = False
+
+    def __init__(self, message: str, **fields: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fields = fields
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.fields)
+
+
+def _rebuild(kind: type[ThreadkeepError], message: str, fields: dict[str, Any]) -> ThreadkeepError:
+    return kind(message, **fields)
+
+
+class ConfigurationError(ThreadkeepError, ValueError):
+    """A URL or an option cannot be used; the message says which and what is possible."""
+
+
+class MissingExtra(ConfigurationError, ImportError):
+    """An optional dependency is not installed; the message holds the install line."""
+
+
+class InvalidThreadId(ThreadkeepError, ValueError):
+    """A thread id is empty, longer than 1,024 characters, or neither text nor an integer."""
+
+
+class MemoryClosed(ThreadkeepError, RuntimeError):
+    """The memory was closed before this call."""
+
+
+class NotFound(ThreadkeepError, LookupError):
+    """Something was addressed that is not there."""
+
+
+class ThreadNotFound(NotFound):
+    """No thread has this id (for this owner)."""
+
+
+class CheckpointNotFound(NotFound):
+    """The thread has no checkpoint with this id."""
+
+
+class MessageNotFound(NotFound):
+    """The thread's transcript has no message with this id."""
+
+
+class StaleRun(ThreadkeepError, RuntimeError):
+    """Another run moved the thread on since this one loaded it, so its write was refused.
+
+    Fields: `thread_id`, `expected` and `actual` checkpoint ids (None for an empty thread).
+    """
+
+    retryable = True
+
+
+class SerializationError(ThreadkeepError, TypeError):
+    """A value would not come back equal; `path` says where in the state it is."""
+
+
+class InUse(ThreadkeepError, RuntimeError):
+    """A deletion was refused because what remains could not be read without it."""
+
+
+class StorageError(ThreadkeepError, OSError):
+    """The database could not do what was asked."""
+
+
+class StorageBusy(StorageError, TimeoutError):
+    """A lock was held by somebody else for longer than `lock_timeout` seconds."""
+
+    retryable = True
+
+
+class StorageFull(StorageError):
+    """No space is left where the database lives."""
+
+    retryable = True
+
+
+class StorageReadOnly(StorageError, PermissionError):
+    """The database cannot be written by this process."""
+
+
+class NotADatabase(StorageError):
+    """The file is no database, or is damaged."""
+
+
+class SchemaMissing(StorageError):
+    """The tables are missing, or belong to another version of Threadkeep."""

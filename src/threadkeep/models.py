@@ -1,0 +1,182 @@
+"""What callers are given: frozen values without I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+
+Status = Literal["idle", "running", "waiting", "failed"]
+Source = Literal["input", "loop", "update", "fork"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page(Generic[T]):
+    """One page of a listing; `cursor` continues it and is None on the last page."""
+
+    items: tuple[T, ...]
+    cursor: str | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ThreadInfo:
+    """What the list of threads knows of one thread, without decoding a message.
+
+    `messages` counts the transcript, `checkpoints` every namespace. `status` is `idle` (nothing is
+    left to do), `running` (the newest checkpoint has a next step: a run is on its way, or died),
+    `waiting` (for a human) or `failed` (the newest step raised).
+    """
+
+    thread_id: str
+    owner: str
+    title: str
+    preview: str
+    metadata: Mapping[str, Any]
+    status: Status
+    messages: int
+    checkpoints: int
+    created: datetime
+    updated: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckpointInfo:
+    """One checkpoint of a thread; its values are read by `Thread.state(checkpoint_id)`."""
+
+    thread_id: str
+    checkpoint_id: str
+    parent_id: str | None
+    namespace: str
+    step: int
+    source: str
+    branch: int
+    created: datetime
+    messages: int
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PendingWrite:
+    """A value that a task wrote at a checkpoint, to be applied by the step after it."""
+
+    task_id: str
+    channel: str
+    value: Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class State:
+    """A checkpoint with its values, as plain data a caller may change freely."""
+
+    checkpoint: CheckpointInfo
+    values: Mapping[str, Any]
+    pending: tuple[PendingWrite, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Branch:
+    """A line of checkpoints: 0 is the first; others start at `forked_from` of `parent`."""
+
+    branch: int
+    parent: int | None
+    forked_from: str | None
+    tip: str
+    current: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """One model call of a thread, in tokens as its provider reported them."""
+
+    message_id: str | None
+    model: str | None
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    reasoning_tokens: int
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """Tokens of a thread's model calls, summed. `input_tokens` includes cached ones."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    last: Call | None = None
+
+    @property
+    def total_tokens(self) -> int:
+        """Input plus output tokens."""
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TableStats:
+    """Rows of one table and the bytes of their values (without index and page overhead)."""
+
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ThreadStats:
+    """How large one thread is, by table."""
+
+    thread_id: str
+    owner: str
+    tables: Mapping[str, TableStats]
+
+    @property
+    def rows(self) -> int:
+        """Rows in all tables."""
+        return sum(table.rows for table in self.tables.values())
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in all tables."""
+        return sum(table.bytes for table in self.tables.values())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PruneReport:
+    """What a prune removed, or would remove when `dry_run` is true."""
+
+    threads: int = 0
+    checkpoints: int = 0
+    contents: int = 0
+    writes: int = 0
+    bytes: int = 0
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CompactReport:
+    """Bytes on disk before and after; `complete` is false when a reader kept old pages."""
+
+    before: int
+    after: int
+    complete: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """A broken invariant that `Memory.doctor` found."""
+
+    thread_id: str
+    table: str
+    detail: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
