@@ -18,7 +18,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_HTTP_TIMEOUT := 180
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install chat test test-newest test-oldest check faults bench format lock clean
+.PHONY: help install chat test test-newest test-oldest check faults bench format docs lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -72,6 +72,9 @@ bench: install ## measure beside LangGraph's savers and a floor that stores noth
 format: install ## apply the formatter and the fixes ruff is sure of
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: install ## write the command reference in docs/cli.md from the commands
+	$(BIN)/python -m checks.commands
 
 lock: $(UV) ## resolve uv.lock and requirements/oldest.txt anew
 	$(UV) lock --upgrade
