@@ -1,8 +1,13 @@
-"""Options that every suite may read."""
+"""Options and settings that every suite shares."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+# A neighbour's load on the machine is no failure of an example; what else CI changes stays.
+settings.register_profile("threadkeep", parent=settings(), deadline=None)
+settings.load_profile("threadkeep")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
