@@ -31,6 +31,7 @@ PIECES = (
     "tests/conformance",
     "tests/contract",
     "tests/docs",
+    "tests/examples",
     "tests/faults",
     "tests/unit",
 )
