@@ -1,0 +1,1 @@
+"""SQLite: the embedded default, in a file or in memory."""

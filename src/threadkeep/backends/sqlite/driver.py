@@ -1,0 +1,476 @@
+"""Run operations on SQLite: one writing connection, a few reading ones, one thread for async callers.
+
+Writes are queued and committed together: whoever needs a commit takes the lock and commits the whole
+queue in one transaction; the others find their work done. When a group fails, each of its works runs
+again in a transaction of its own, so that one refused write does not take its neighbours with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from threadkeep.backends.base import Op, Retry, Rows, Statement, Work
+from threadkeep.backends.sqlite import dialect
+from threadkeep.errors import MemoryClosed, SchemaMissing, StorageBusy, StorageError
+
+T = TypeVar("T")
+_ATTEMPTS = 8
+_READERS = 4
+_PAGE_SIZE = 4096
+
+
+class SQLiteDriver:
+    """One SQLite database, shared by any number of threads and event loops."""
+
+    linger = 0.002
+
+    def __init__(self, path: str | None, *, create: bool = True, lock_timeout: float = 30.0) -> None:
+        self.path = path
+        self.url = "memory://" if path is None else f"sqlite:///{path}"
+        self.before_statement: Callable[[Statement], None] | None = None
+        self._where = path or ":memory:"
+        self._timeout = lock_timeout
+        self._queue: deque[Work] = deque()
+        self._writing = threading.RLock()
+        self._writer: sqlite3.Connection | None = None
+        self._readers: list[sqlite3.Connection] = []
+        self._pool: ThreadPoolExecutor | None = None
+        self._pid = os.getpid()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._due: float | None = None
+        self._wake = threading.Condition(threading.Lock())
+        self._open(create)
+        self._at_exit = weakref.finalize(self, lambda: None)
+        atexit.register(_close_at_exit, weakref.ref(self))
+
+    # opening
+
+    def _open(self, create: bool) -> None:
+        with self._translated():
+            self._prepare_file(create)
+            connection = self._retried(lambda: self._connect(create))
+            try:
+                self._retried(lambda: self._migrate(connection, create))
+            except BaseException:
+                connection.close()
+                raise
+            self._writer = connection
+
+    def _prepare_file(self, create: bool) -> None:
+        if self.path is None:
+            return
+        file = Path(self.path)
+        if not create and not file.exists():
+            raise SchemaMissing(
+                f"there is no database at {self.path!r}; create it with create=True, or with the output of "
+                f"`threadkeep schema {self.url}`",
+                where=self.path,
+            )
+        if create and not file.parent.exists():
+            raise StorageError(
+                f"the folder of {self.path!r} does not exist; create {str(file.parent)!r} first", where=self.path
+            )
+
+    def _retried(self, action: Callable[[], T]) -> T:
+        # A newly made file can answer "locked" at once in spite of the busy timeout while another
+        # process switches it to WAL.
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                return action()
+            except sqlite3.OperationalError as error:
+                code = error.sqlite_errorname or ""
+                if not code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+    def _connect(self, create: bool) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path or ":memory:",
+            timeout=self._timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        try:
+            if create:
+                connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            if self.path is not None and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute("PRAGMA cache_size = -16000")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _migrate(self, connection: sqlite3.Connection, create: bool) -> None:
+        if self._version(connection) == dialect.SCHEMA_VERSION:
+            return
+        if not create:
+            raise SchemaMissing(
+                f"database {self._where!r} has no Threadkeep tables; open it with create=True, or run the output of "
+                f"`threadkeep schema {self.url}`",
+                where=self._where,
+            )
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = self._version(connection)
+            if version > dialect.SCHEMA_VERSION:
+                raise SchemaMissing(
+                    f"database {self._where!r} was written by a newer Threadkeep (schema {version}, this one knows "
+                    f"{dialect.SCHEMA_VERSION}); upgrade the package",
+                    where=self._where,
+                )
+            for number, sql in dialect.migrations():
+                if number > version:
+                    for statement in _split(sql):
+                        connection.execute(statement)
+                    connection.execute(
+                        "INSERT OR REPLACE INTO meta (name, value) VALUES ('schema_version', ?)", (str(number),)
+                    )
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        found = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'").fetchone()
+        if found is None:
+            return 0
+        row = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
+        return int(row[0]) if row else 0
+
+    # running
+
+    def read(self, op: Op[T]) -> T:
+        """Run a reading operation on one consistent snapshot."""
+        self._check_open()
+        if self.path is None:
+            with self._writing, self._translated():
+                return self._drive(self._connection(), op)
+        connection = self._take_reader()
+        try:
+            with self._translated():
+                connection.execute("BEGIN")
+                try:
+                    return self._drive(connection, op)
+                finally:
+                    connection.execute("COMMIT")
+        finally:
+            self._give_back(connection)
+
+    async def aread(self, op: Op[T]) -> T:
+        """Run a reading operation on one consistent snapshot."""
+        self._check_open()
+        return await asyncio.get_running_loop().run_in_executor(self._executor(), self.read, op)
+
+    def write(self, op: Callable[[], Op[T]]) -> T:
+        """Run a writing operation after everything queued before it."""
+        result: list[T] = []
+        work = Work(lambda: _keep(op, result))
+        self.enqueue(work)
+        self.flush()
+        if work.error is not None:
+            raise work.error
+        return result[-1]
+
+    async def awrite(self, op: Callable[[], Op[T]]) -> T:
+        """Run a writing operation after everything queued before it."""
+        result: list[T] = []
+        work = Work(lambda: _keep(op, result))
+        self.enqueue(work)
+        await self.settled(work)
+        if work.error is not None:
+            raise work.error
+        return result[-1]
+
+    async def settled(self, work: Work, *, now: bool = True) -> None:
+        """Wait on the running loop until a queued work is settled."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        work.when_done(lambda: _wake_loop(loop, future))
+        self.flush_soon(now=now)
+        await future
+
+    def enqueue(self, work: Work) -> None:
+        """Queue a prepared write; it is committed in order, together with its neighbours."""
+        self._check_open()
+        self._queue.append(work)
+
+    def flush(self) -> None:
+        """Commit everything queued; outcomes are found in each work."""
+        with self._writing:
+            works = []
+            while self._queue:
+                works.append(self._queue.popleft())
+            if works:
+                self._commit(works)
+
+    def flush_soon(self, *, now: bool = False) -> None:
+        """Have the driver's own thread flush: at once, or when `linger` has passed."""
+        due = 0.0 if now else time.monotonic() + self.linger
+        with self._wake:
+            if self._due is None or due < self._due:
+                self._due = due
+                if self._thread is None or self._pid != os.getpid():
+                    self._start_thread()
+                self._wake.notify()
+
+    def _start_thread(self) -> None:
+        self._check_fork()
+        self._thread = threading.Thread(target=self._flush_loop, name="threadkeep-writer", daemon=True)
+        self._thread.start()
+
+    def _flush_loop(self) -> None:
+        while True:
+            with self._wake:
+                while self._due is None:
+                    if self._closed:
+                        return
+                    self._wake.wait()
+                delay = self._due - time.monotonic()
+                if delay > 0 and not self._closed:
+                    self._wake.wait(delay)
+                    continue
+                self._due = None
+            self.flush()
+
+    def _commit(self, works: list[Work]) -> None:
+        try:
+            self._transaction(works)
+        except BaseException as error:
+            for work in works:
+                if work.rolled_back is not None:
+                    work.rolled_back()
+            if not isinstance(error, Exception):
+                for work in works:
+                    self._commit_one(work)
+                raise
+            if isinstance(error, StorageBusy) or (len(works) == 1 and not isinstance(error, Retry)):
+                for work in works:
+                    work.finish(error)
+            elif len(works) == 1:
+                self._commit_one(works[0], first=error)
+            else:
+                for work in works:
+                    self._commit_one(work)
+        else:
+            for work in works:
+                work.finish()
+
+    def _commit_one(self, work: Work, first: Exception | None = None) -> None:
+        error: BaseException | None = first
+        for _ in range(_ATTEMPTS):
+            try:
+                if isinstance(error, Retry):
+                    if work.refresh is None:
+                        break
+                    work.refresh()
+                self._transaction([work])
+            except BaseException as problem:
+                error = problem
+                if work.rolled_back is not None:
+                    work.rolled_back()
+                if not isinstance(problem, Retry):
+                    break
+            else:
+                error = None
+                break
+        if isinstance(error, Retry):
+            error = StorageBusy(
+                f"database {self._where!r} changed under {_ATTEMPTS} attempts to write to it; try again",
+                where=self._where,
+            )
+        work.finish(error)
+
+    def _transaction(self, works: list[Work]) -> None:
+        with self._translated():
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                for work in works:
+                    self._drive(connection, work.op())
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _drive(self, connection: sqlite3.Connection, op: Op[T]) -> T:
+        queries = dialect.QUERIES
+        rows: Rows
+        try:
+            statement = next(op)
+            while True:
+                if self.before_statement is not None:
+                    self.before_statement(statement)
+                if statement.many:
+                    connection.executemany(queries[statement.name], statement.values)
+                    rows = []
+                else:
+                    rows = connection.execute(queries[statement.name], statement.values).fetchall()
+                statement = op.send(rows)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+        finally:
+            op.close()
+
+    # connections
+
+    def _connection(self) -> sqlite3.Connection:
+        self._check_open()
+        self._check_fork()
+        if self._writer is None:
+            self._writer = self._retried(lambda: self._connect(False))
+        return self._writer
+
+    def _check_fork(self) -> None:
+        # A SQLite connection must not cross a fork: the child forgets the parent's and opens its own.
+        if self._pid == os.getpid():
+            return
+        if self.path is None:
+            raise StorageError("a memory:// database cannot be used in a forked process; open one in the child")
+        _ABANDONED.extend([self._writer, *self._readers])
+        self._writer, self._readers, self._pool, self._thread = None, [], None, None
+        self._queue.clear()
+        self._pid = os.getpid()
+
+    def _take_reader(self) -> sqlite3.Connection:
+        self._check_fork()
+        try:
+            return self._readers.pop()
+        except IndexError:
+            with self._translated():
+                return self._retried(lambda: self._connect(False))
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        if self._closed or len(self._readers) >= _READERS:
+            connection.close()
+        else:
+            self._readers.append(connection)
+
+    def _executor(self) -> ThreadPoolExecutor:
+        with self._wake:
+            self._check_fork()
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(_READERS, "threadkeep-read")
+            return self._pool
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise MemoryClosed(
+                f"the memory on {self.url} was closed; open it again with threadkeep.open({self.url!r})", url=self.url
+            )
+
+    def _translated(self) -> _Translated:
+        return _Translated(self._where, self._timeout)
+
+    # the file
+
+    def size(self) -> int:
+        """Return the bytes the database takes on disk, its write-ahead log included; 0 in memory."""
+        if self.path is None:
+            return 0
+        sizes = [os.stat(name).st_size for name in (self.path, self.path + "-wal") if os.path.exists(name)]
+        return sum(sizes)
+
+    def give_back(self) -> None:
+        """Return the pages that a deletion freed to the file system."""
+        with self._writing, self._translated():
+            self._connection().executescript("PRAGMA incremental_vacuum")
+
+    def compact(self) -> bool:
+        """Rewrite the file without free pages; return False when a reader kept some of the log."""
+        self.flush()
+        with self._writing, self._translated():
+            connection = self._connection()
+            connection.execute("VACUUM")
+            if self.path is None:
+                return True
+            for _ in range(20):
+                busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                if not busy:
+                    return True
+                time.sleep(0.05)
+            return False
+
+    def close(self) -> None:
+        """Flush, then release everything. Later calls raise MemoryClosed."""
+        with self._writing:
+            if self._closed:
+                return
+            if self._pid == os.getpid():
+                self.flush()
+            self._closed = True
+        with self._wake:
+            self._due = 0.0 if self._thread is not None else None
+            self._wake.notify_all()
+        if self._thread is not None and self._thread is not threading.current_thread() and self._pid == os.getpid():
+            self._thread.join()
+        if self._pool is not None and self._pid == os.getpid():
+            self._pool.shutdown(wait=True)
+        for connection in [*self._readers, self._writer]:
+            if connection is not None and self._pid == os.getpid():
+                connection.close()
+        self._readers, self._writer = [], None
+
+
+class _Translated:
+    """Turn SQLite's errors into storage errors."""
+
+    __slots__ = ("_timeout", "_where")
+
+    def __init__(self, where: str, timeout: float) -> None:
+        self._where = where
+        self._timeout = timeout
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise dialect.translate(error, self._where, self._timeout) from error
+
+
+_ABANDONED: list[sqlite3.Connection | None] = []
+
+
+def _split(sql: str) -> list[str]:
+    lines = [line for line in sql.splitlines() if not line.startswith("--")]
+    return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]
+
+
+def _keep(op: Callable[[], Op[T]], result: list[T]) -> Op[None]:
+    result.append((yield from op()))
+
+
+def _wake_loop(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None]) -> None:
+    def resolve() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(resolve)
+
+
+def _close_at_exit(reference: weakref.ref[SQLiteDriver]) -> None:
+    driver = reference()
+    if driver is not None:
+        driver.close()

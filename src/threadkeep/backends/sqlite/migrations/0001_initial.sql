@@ -1,0 +1,70 @@
+-- Keys hold their thread in the upper half: thread << 32 | number. A thread is a range of every table.
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE names (id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE);
+CREATE TABLE threads (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest BLOB NOT NULL UNIQUE,
+    owner_digest BLOB NOT NULL,
+    owner BLOB NOT NULL,
+    thread_id BLOB NOT NULL,
+    version INTEGER NOT NULL,
+    sweep INTEGER NOT NULL,
+    head INTEGER,
+    next_seq INTEGER NOT NULL,
+    next_content INTEGER NOT NULL,
+    next_position INTEGER NOT NULL,
+    next_run INTEGER NOT NULL,
+    next_namespace INTEGER NOT NULL,
+    next_branch INTEGER NOT NULL,
+    next_call INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    checkpoints INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    title BLOB,
+    preview BLOB NOT NULL,
+    metadata BLOB
+);
+CREATE INDEX threads_updated ON threads (owner_digest, updated);
+CREATE TABLE labels (
+    digest BLOB NOT NULL, thread INTEGER NOT NULL, PRIMARY KEY (digest, thread)
+) WITHOUT ROWID;
+CREATE INDEX labels_thread ON labels (thread);
+CREATE TABLE contents (key INTEGER PRIMARY KEY, codec INTEGER NOT NULL, message_id BLOB, body BLOB NOT NULL);
+CREATE TABLE sequences (key INTEGER PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE checkpoints (
+    key INTEGER PRIMARY KEY,
+    namespace INTEGER NOT NULL,
+    id BLOB NOT NULL,
+    parent INTEGER,
+    run INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    branch INTEGER NOT NULL,
+    hidden INTEGER NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE INDEX checkpoints_id ON checkpoints (id);
+CREATE TABLE namespaces (
+    thread INTEGER NOT NULL, name BLOB NOT NULL, number INTEGER NOT NULL, head INTEGER,
+    PRIMARY KEY (thread, name)
+) WITHOUT ROWID;
+CREATE TABLE branches (
+    key INTEGER PRIMARY KEY, parent INTEGER, forked INTEGER, tip INTEGER NOT NULL
+);
+CREATE TABLE runs (key INTEGER PRIMARY KEY, run_id BLOB, body BLOB NOT NULL);
+CREATE INDEX runs_run_id ON runs (run_id) WHERE run_id IS NOT NULL;
+CREATE TABLE writes (
+    thread INTEGER NOT NULL, checkpoint BLOB NOT NULL, namespace INTEGER NOT NULL, task BLOB NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (thread, checkpoint, namespace, task)
+) WITHOUT ROWID;
+CREATE TABLE transcript (
+    key INTEGER PRIMARY KEY, content INTEGER NOT NULL, entered INTEGER NOT NULL, branch INTEGER NOT NULL,
+    departed INTEGER, tag INTEGER
+);
+CREATE INDEX transcript_tag ON transcript (tag) WHERE tag IS NOT NULL;
+CREATE TABLE calls (
+    key INTEGER PRIMARY KEY, content INTEGER, model BLOB, at INTEGER NOT NULL, body BLOB NOT NULL
+);

@@ -1,0 +1,429 @@
+-- name: meta
+-- Read the schema version and other facts about the database.
+SELECT name, value FROM meta;
+
+-- name: names
+-- Read the dictionary of channel, node and task path names.
+SELECT id, name FROM names;
+
+-- name: add_name
+-- Add a name to the dictionary unless somebody just did.
+INSERT OR IGNORE INTO names (name) VALUES (?);
+
+-- name: thread
+-- Find a thread by the digest of its owner and id.
+SELECT id, version, sweep, head, next_seq, next_content, next_position, next_run, next_namespace,
+       next_branch, next_call, messages, checkpoints, status, updated, title IS NOT NULL
+FROM threads WHERE digest = ?;
+
+-- name: thread_info
+-- Read what the list of threads shows of one thread.
+SELECT id, owner, thread_id, title, preview, metadata, status, messages, checkpoints, created, updated
+FROM threads WHERE digest = ?;
+
+-- name: thread_infos
+-- Read one page of threads of an owner, newest first.
+SELECT id, owner, thread_id, title, preview, metadata, status, messages, checkpoints, created, updated
+FROM threads WHERE owner_digest = ? AND checkpoints > 0 AND updated >= ? AND (updated, id) < (?, ?)
+ORDER BY updated DESC, id DESC LIMIT ?;
+
+-- name: thread_infos_labelled
+-- Read one page of threads of an owner that carry a label, newest first.
+SELECT id, owner, thread_id, title, preview, metadata, status, messages, checkpoints, created, updated
+FROM threads WHERE owner_digest = ? AND checkpoints > 0 AND updated >= ? AND (updated, id) < (?, ?)
+  AND id IN (SELECT thread FROM labels WHERE digest = ?)
+ORDER BY updated DESC, id DESC LIMIT ?;
+
+-- name: thread_page
+-- Walk all threads in order of their keys.
+SELECT id, digest, owner_digest, owner, thread_id FROM threads WHERE id > ? ORDER BY id LIMIT ?;
+
+-- name: thread_by_key
+-- Find a thread's name by its key.
+SELECT owner_digest, owner, thread_id FROM threads WHERE id = ?;
+
+-- name: add_thread
+-- Create a thread.
+INSERT INTO threads (digest, owner_digest, owner, thread_id, version, sweep, head, next_seq, next_content,
+    next_position, next_run, next_namespace, next_branch, next_call, messages, checkpoints, status, created,
+    updated, title, preview, metadata)
+VALUES (?, ?, ?, ?, 0, 0, NULL, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, ?, ?, NULL, x'', NULL) RETURNING id;
+
+-- name: put_thread
+-- Record what a put changed in its thread.
+UPDATE threads SET version = ?, head = ?, next_seq = ?, next_content = ?, next_position = ?, next_run = ?,
+    next_namespace = ?, next_branch = ?, next_call = ?, messages = ?, checkpoints = ?, status = ?, updated = ?,
+    title = coalesce(title, ?), preview = coalesce(?, preview)
+WHERE id = ?;
+
+-- name: claim_contents
+-- Reserve content numbers, call numbers and namespaces for writes.
+UPDATE threads SET next_content = ?, next_namespace = ?, next_call = ? WHERE id = ?;
+
+-- name: set_status
+-- Record whether a thread waits for a human, failed, or goes on.
+UPDATE threads SET status = ? WHERE id = ?;
+
+-- name: set_thread
+-- Change a thread's title and metadata.
+UPDATE threads SET title = ?, metadata = ?, updated = ? WHERE id = ?;
+
+-- name: set_counts
+-- Correct a thread's head and counts after checkpoints went, and say that its contents changed.
+UPDATE threads SET version = version + 1, sweep = sweep + 1, head = ?, checkpoints = ?, status = ? WHERE id = ?;
+
+-- name: copy_thread_row
+-- Give a copied thread its source's counters and texts.
+UPDATE threads SET version = 1, sweep = 1, head = s.head, next_seq = s.next_seq, next_content = s.next_content,
+    next_position = s.next_position, next_run = s.next_run, next_namespace = s.next_namespace,
+    next_branch = s.next_branch, next_call = s.next_call, messages = s.messages, checkpoints = s.checkpoints,
+    status = s.status, title = s.title, preview = s.preview, metadata = s.metadata
+FROM (SELECT * FROM threads WHERE id = ?) AS s WHERE threads.id = ?;
+
+-- name: add_label
+-- Make a thread findable by one metadata entry.
+INSERT OR IGNORE INTO labels (digest, thread) VALUES (?, ?);
+
+-- name: drop_labels
+-- Remove a thread's labels.
+DELETE FROM labels WHERE thread = ?;
+
+-- name: copy_labels
+-- Give a copied thread its source's labels.
+INSERT OR IGNORE INTO labels (digest, thread) SELECT digest, ? FROM labels WHERE thread = ?;
+
+-- name: add_content
+-- Store one value.
+INSERT OR REPLACE INTO contents (key, codec, message_id, body) VALUES (?, ?, ?, ?);
+
+-- name: contents_range
+-- Read the values of a range of numbers.
+SELECT key, codec, message_id, body FROM contents WHERE key BETWEEN ? AND ?;
+
+-- name: contents_list
+-- Read the values with given numbers.
+SELECT key, codec, message_id, body FROM contents WHERE key IN (SELECT value FROM json_each(?));
+
+-- name: content_keys
+-- Read which values a thread has and how large they are.
+SELECT key, length(body) FROM contents WHERE key BETWEEN ? AND ?;
+
+-- name: drop_contents
+-- Remove values that nothing refers to.
+DELETE FROM contents WHERE key = ?;
+
+-- name: add_sequence
+-- Store one version of a list or mapping.
+INSERT OR REPLACE INTO sequences (key, body) VALUES (?, ?);
+
+-- name: sequence
+-- Read one version of a list or mapping.
+SELECT key, body FROM sequences WHERE key = ?;
+
+-- name: sequences_range
+-- Read the versions between a full one and the one asked for.
+SELECT key, body FROM sequences WHERE key BETWEEN ? AND ?;
+
+-- name: drop_sequences
+-- Remove versions that nothing refers to.
+DELETE FROM sequences WHERE key = ?;
+
+-- name: find_checkpoint
+-- Find a checkpoint of a thread by its id.
+SELECT key, namespace, parent, run, step, source, branch, hidden FROM checkpoints
+WHERE id = ? AND key BETWEEN ? AND ? AND namespace = ?;
+
+-- name: checkpoint
+-- Read one checkpoint.
+SELECT key, namespace, id, parent, run, step, source, branch, hidden, body FROM checkpoints WHERE key = ?;
+
+-- name: checkpoint_id
+-- Read the id of a checkpoint that is not hidden.
+SELECT id FROM checkpoints WHERE key = ? AND hidden = 0;
+
+-- name: checkpoint_chain
+-- Read a checkpoint and its ancestors, nearest first, at most as many as asked for.
+WITH RECURSIVE chain (key, n) AS (
+    SELECT ?, 1
+    UNION ALL
+    SELECT (chain.key >> 32) << 32 | c.parent, n + 1 FROM chain CROSS JOIN checkpoints c ON c.key = chain.key
+    WHERE c.parent IS NOT NULL AND n < ?
+)
+SELECT c.key, namespace, id, parent, run, step, source, branch, hidden, body
+FROM chain CROSS JOIN checkpoints c ON c.key = chain.key ORDER BY n;
+
+-- name: checkpoints_before
+-- Read one page of a namespace's checkpoints, newest first.
+SELECT key, namespace, id, parent, run, step, source, branch, hidden, body FROM checkpoints
+WHERE key BETWEEN ? AND ? AND namespace = ? AND hidden = 0 ORDER BY key DESC LIMIT ?;
+
+-- name: checkpoints_before_any
+-- Read one page of a thread's checkpoints in every namespace, newest first.
+SELECT key, namespace, id, parent, run, step, source, branch, hidden, body FROM checkpoints
+WHERE key BETWEEN ? AND ? AND hidden = 0 ORDER BY key DESC LIMIT ?;
+
+-- name: checkpoints_all
+-- Read every checkpoint of a thread, hidden ones included.
+SELECT key, namespace, id, parent, run, step, source, branch, hidden, body FROM checkpoints
+WHERE key BETWEEN ? AND ? ORDER BY key;
+
+-- name: add_checkpoint
+-- Store a checkpoint.
+INSERT INTO checkpoints (key, namespace, id, parent, run, step, source, branch, hidden, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?);
+
+-- name: replace_checkpoint
+-- Store a checkpoint in the place of one with the same id.
+UPDATE checkpoints SET run = ?, step = ?, source = ?, hidden = 0, body = ? WHERE key = ?;
+
+-- name: rebase_checkpoint
+-- Store a checkpoint's full body and parent after its ancestors went.
+UPDATE checkpoints SET parent = ?, hidden = ?, body = ? WHERE key = ?;
+
+-- name: children
+-- Find the checkpoints that were stored as changes to another.
+SELECT key FROM checkpoints WHERE key BETWEEN ? AND ? AND parent = ?;
+
+-- name: drop_checkpoint
+-- Remove a checkpoint.
+DELETE FROM checkpoints WHERE key = ?;
+
+-- name: namespace
+-- Find a namespace of a thread.
+SELECT number, head FROM namespaces WHERE thread = ? AND name = ?;
+
+-- name: namespaces
+-- Read all namespaces of a thread.
+SELECT name, number, head FROM namespaces WHERE thread = ?;
+
+-- name: put_namespace
+-- Record a namespace and its newest checkpoint.
+INSERT INTO namespaces (thread, name, number, head) VALUES (?, ?, ?, ?)
+ON CONFLICT (thread, name) DO UPDATE SET head = coalesce(excluded.head, head);
+
+-- name: set_namespace_head
+-- Correct a namespace's newest checkpoint.
+UPDATE namespaces SET head = ? WHERE thread = ? AND number = ?;
+
+-- name: drop_namespace
+-- Remove a namespace that holds nothing.
+DELETE FROM namespaces WHERE thread = ? AND number = ?;
+
+-- name: branches
+-- Read the branches of a thread.
+SELECT key, parent, forked, tip FROM branches WHERE key BETWEEN ? AND ?;
+
+-- name: put_branch
+-- Record a branch and its newest checkpoint.
+INSERT INTO branches (key, parent, forked, tip) VALUES (?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET tip = excluded.tip;
+
+-- name: branch_tip
+-- Read the newest checkpoint of a branch.
+SELECT tip FROM branches WHERE key = ?;
+
+-- name: drop_branch
+-- Remove a branch that has no checkpoint left.
+DELETE FROM branches WHERE key = ?;
+
+-- name: add_run
+-- Store what the checkpoints of a run have in common.
+INSERT INTO runs (key, run_id, body) VALUES (?, ?, ?);
+
+-- name: run
+-- Read what the checkpoints of a run have in common.
+SELECT key, body FROM runs WHERE key = ?;
+
+-- name: runs_range
+-- Read the runs of a thread.
+SELECT key, run_id, body FROM runs WHERE key BETWEEN ? AND ?;
+
+-- name: runs_by_id
+-- Find the runs with a given id in every thread.
+SELECT key FROM runs WHERE run_id = ?;
+
+-- name: drop_run
+-- Remove a run that has no checkpoint left.
+DELETE FROM runs WHERE key = ?;
+
+-- name: writes
+-- Read the pending writes of a checkpoint.
+SELECT task, body FROM writes WHERE thread = ? AND checkpoint = ? AND namespace = ?;
+
+-- name: write
+-- Read the pending writes of one task at a checkpoint.
+SELECT body FROM writes WHERE thread = ? AND checkpoint = ? AND namespace = ? AND task = ?;
+
+-- name: writes_all
+-- Read every pending write of a thread.
+SELECT checkpoint, namespace, task, body FROM writes WHERE thread = ?;
+
+-- name: put_write
+-- Store the pending writes of one task at a checkpoint.
+INSERT OR REPLACE INTO writes (thread, checkpoint, namespace, task, body) VALUES (?, ?, ?, ?, ?);
+
+-- name: drop_writes
+-- Remove the pending writes of a checkpoint.
+DELETE FROM writes WHERE thread = ? AND checkpoint = ? AND namespace = ?;
+
+-- name: add_transcript
+-- Record that a message entered the state.
+INSERT INTO transcript (key, content, entered, branch, departed, tag) VALUES (?, ?, ?, ?, NULL, ?);
+
+-- name: depart
+-- Record that messages left the state.
+UPDATE transcript SET departed = ? WHERE key BETWEEN ? AND ? AND departed IS NULL
+  AND content IN (SELECT value FROM json_each(?));
+
+-- name: transcript
+-- Read the record of a thread in order.
+SELECT key, content, entered, branch, departed FROM transcript WHERE key BETWEEN ? AND ? ORDER BY key;
+
+-- name: transcript_tagged
+-- Find a message of a thread's record by the tag of its id, first entry first.
+SELECT t.content, t.entered, t.branch, c.message_id FROM transcript t
+JOIN contents c ON c.key = (t.key >> 32) << 32 | t.content WHERE t.tag = ? ORDER BY t.key;
+
+-- name: add_call
+-- Record one model call.
+INSERT INTO calls (key, content, model, at, body) VALUES (?, ?, ?, ?, ?);
+
+-- name: calls
+-- Read the model calls of a thread in order.
+SELECT k.key, c.message_id, k.model, k.at, k.body FROM calls k
+LEFT JOIN contents c ON c.key = (k.key >> 32) << 32 | k.content
+WHERE k.key BETWEEN ? AND ? ORDER BY k.key;
+
+-- name: drop_thread_row
+-- Remove a thread's row.
+DELETE FROM threads WHERE id = ?;
+
+-- name: drop_thread_writes
+-- Remove a thread's pending writes.
+DELETE FROM writes WHERE thread = ?;
+
+-- name: drop_thread_namespaces
+-- Remove a thread's namespaces.
+DELETE FROM namespaces WHERE thread = ?;
+
+-- name: drop_thread_contents
+-- Remove a thread's values.
+DELETE FROM contents WHERE key BETWEEN ? AND ?;
+
+-- name: drop_thread_sequences
+-- Remove a thread's list versions.
+DELETE FROM sequences WHERE key BETWEEN ? AND ?;
+
+-- name: drop_thread_checkpoints
+-- Remove a thread's checkpoints.
+DELETE FROM checkpoints WHERE key BETWEEN ? AND ?;
+
+-- name: drop_thread_branches
+-- Remove a thread's branches.
+DELETE FROM branches WHERE key BETWEEN ? AND ?;
+
+-- name: drop_thread_runs
+-- Remove a thread's runs.
+DELETE FROM runs WHERE key BETWEEN ? AND ?;
+
+-- name: drop_thread_transcript
+-- Remove a thread's record.
+DELETE FROM transcript WHERE key BETWEEN ? AND ?;
+
+-- name: drop_thread_calls
+-- Remove a thread's model calls.
+DELETE FROM calls WHERE key BETWEEN ? AND ?;
+
+-- name: copy_contents
+-- Copy a thread's values.
+INSERT INTO contents (key, codec, message_id, body)
+SELECT key - ? + ?, codec, message_id, body FROM contents WHERE key BETWEEN ? AND ?;
+
+-- name: copy_sequences
+-- Copy a thread's list versions.
+INSERT INTO sequences (key, body)
+SELECT key - ? + ?, body FROM sequences WHERE key BETWEEN ? AND ?;
+
+-- name: copy_checkpoints
+-- Copy a thread's checkpoints.
+INSERT INTO checkpoints (key, namespace, id, parent, run, step, source, branch, hidden, body)
+SELECT key - ? + ?, namespace, id, parent, run, step, source, branch, hidden, body
+FROM checkpoints WHERE key BETWEEN ? AND ?;
+
+-- name: copy_branches
+-- Copy a thread's branches.
+INSERT INTO branches (key, parent, forked, tip)
+SELECT key - ? + ?, parent, forked, tip FROM branches WHERE key BETWEEN ? AND ?;
+
+-- name: copy_runs
+-- Copy a thread's runs.
+INSERT INTO runs (key, run_id, body) SELECT key - ? + ?, run_id, body FROM runs WHERE key BETWEEN ? AND ?;
+
+-- name: copy_transcript
+-- Copy a thread's record.
+INSERT INTO transcript (key, content, entered, branch, departed, tag)
+SELECT key - ?1 + ?2, content, entered, branch, departed, tag - ?1 + ?2 FROM transcript WHERE key BETWEEN ?3 AND ?4;
+
+-- name: copy_calls
+-- Copy a thread's model calls.
+INSERT INTO calls (key, content, model, at, body)
+SELECT key - ? + ?, content, model, at, body FROM calls WHERE key BETWEEN ? AND ?;
+
+-- name: copy_writes
+-- Copy a thread's pending writes.
+INSERT INTO writes (thread, checkpoint, namespace, task, body)
+SELECT ?, checkpoint, namespace, task, body FROM writes WHERE thread = ?;
+
+-- name: copy_namespaces
+-- Copy a thread's namespaces.
+INSERT INTO namespaces (thread, name, number, head) SELECT ?, name, number, head FROM namespaces WHERE thread = ?;
+
+-- name: stats_contents
+-- Count a thread's values and their bytes.
+SELECT count(*), coalesce(sum(length(body) + coalesce(length(message_id), 0)), 0)
+FROM contents WHERE key BETWEEN ? AND ?;
+
+-- name: stats_sequences
+-- Count a thread's list versions and their bytes.
+SELECT count(*), coalesce(sum(length(body)), 0) FROM sequences WHERE key BETWEEN ? AND ?;
+
+-- name: stats_checkpoints
+-- Count a thread's checkpoints and their bytes.
+SELECT count(*), coalesce(sum(length(body) + length(id)), 0) FROM checkpoints WHERE key BETWEEN ? AND ?;
+
+-- name: stats_branches
+-- Count a thread's branches.
+SELECT count(*), 0 FROM branches WHERE key BETWEEN ? AND ?;
+
+-- name: stats_runs
+-- Count a thread's runs and their bytes.
+SELECT count(*), coalesce(sum(length(body)), 0) FROM runs WHERE key BETWEEN ? AND ?;
+
+-- name: stats_transcript
+-- Count the entries of a thread's record.
+SELECT count(*), count(*) * 16 FROM transcript WHERE key BETWEEN ? AND ?;
+
+-- name: stats_calls
+-- Count a thread's model calls and their bytes.
+SELECT count(*), coalesce(sum(length(body)), 0) FROM calls WHERE key BETWEEN ? AND ?;
+
+-- name: stats_writes
+-- Count a thread's pending writes and their bytes.
+SELECT count(*), coalesce(sum(length(body) + length(checkpoint) + length(task)), 0) FROM writes WHERE thread = ?;
+
+-- name: stats_namespaces
+-- Count a thread's namespaces and their bytes.
+SELECT count(*), coalesce(sum(length(name)), 0) FROM namespaces WHERE thread = ?;
+
+-- name: stats_labels
+-- Count a thread's labels and their bytes.
+SELECT count(*), coalesce(sum(length(digest)), 0) FROM labels WHERE thread = ?;
+
+-- name: stats_threads
+-- Measure a thread's own row.
+SELECT count(*), coalesce(sum(length(thread_id) + length(owner) + coalesce(length(title), 0) + length(preview)
+    + coalesce(length(metadata), 0)), 0) FROM threads WHERE id = ?;
+
+-- name: hide_checkpoint
+-- Keep a superseded checkpoint only for the changes that were stored against it.
+UPDATE checkpoints SET hidden = 2 WHERE key = ?;

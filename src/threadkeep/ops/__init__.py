@@ -1,0 +1,1 @@
+"""What is asked of storage: generators that yield statements, and know no driver and no event loop."""
