@@ -1,0 +1,201 @@
+"""Values to wire values: exact plain data with `Ext` in place of everything else."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from langchain_core.messages import BaseMessage
+from ormsgpack import Ext
+
+from threadkeep.serde import wire
+from threadkeep.serde.paths import Refused, name_of
+
+if TYPE_CHECKING:
+    from threadkeep.serde.refs import RefSink
+
+Write = Callable[["Writer", Any, int], Any]
+
+_SCALARS: Final = frozenset({type(None), bool, int, float, bytes})
+_PLAIN: Final = _SCALARS | {str}
+_TEXT: Final = frozenset({str})
+_LOOK_DEPTH: Final = 4
+_LOOK_VALUES: Final = 200
+
+
+def pack_plain(value: Any) -> bytes | None:
+    """Return packed bytes when the C encoders prove that plain data is exact, else None.
+
+    `marshal` knows exact types only, so it finds the subclasses that `ormsgpack` writes silently as
+    their base; what both take for bytes (a bytearray) is left to the caller when the marker of bytes
+    occurs. A container takes one bracket of `marshal`, which bounds the depth.
+    """
+    try:
+        seen = marshal.dumps(value, 2)
+        packed = wire.pack(value)
+    except (TypeError, ValueError):
+        return None
+    if b"\xc4" in packed or b"\xc5" in packed or b"\xc6" in packed:
+        return None
+    if seen.count(b"[") + seen.count(b"{") >= wire.MAX_DEPTH:
+        return None
+    return packed
+
+
+class Writer:
+    """One walk over one value. Not shared between threads."""
+
+    __slots__ = ("_codecs", "_exact", "_left", "_refs", "_strict")
+
+    def __init__(
+        self,
+        codecs: Mapping[type, Write],
+        refs: RefSink | None,
+        *,
+        exact: bool = False,
+        strict: bool = False,
+    ) -> None:
+        self._codecs = codecs
+        self._refs = refs
+        self._exact = exact
+        self._strict = strict
+        self._left = _LOOK_VALUES
+
+    def value(self, value: Any, depth: int) -> Any:
+        """Return the wire value of anything, or raise Refused."""
+        kind = type(value)
+        if kind in _SCALARS:
+            return value
+        if kind is str:
+            return self.text(value)
+        if depth >= wire.MAX_DEPTH:
+            raise Refused(f"it nests deeper than {wire.MAX_DEPTH} levels or contains itself")
+        if kind is dict:
+            return self.mapping(value, depth)
+        if kind is list:
+            return self.sequence(value, depth)
+        write = self._codecs.get(kind)
+        if write is None:
+            return self._unknown(value, kind, depth)
+        return write(self, value, depth)
+
+    def text(self, text: str) -> Any:
+        """Return an exact str, a reference to it, or its escaped form when it holds surrogates."""
+        if self._refs is not None and len(text) >= wire.LEAF_MIN:
+            number = self._refs.text(text)
+            if number is not None:
+                return wire.reference(wire.REF_TEXT, number)
+        if self._strict and _has_surrogate(text):
+            return Ext(wire.TEXT, text.encode("utf-8", "surrogatepass"))
+        return text
+
+    def mapping(self, value: dict[Any, Any], depth: int) -> Any:
+        """Return an exact dict: as it is when C can take it whole, else item by item."""
+        if self._exact and (depth >= _LOOK_DEPTH or self._left <= 0):
+            return value
+        self._left -= len(value)
+        kinds = set(map(type, value.values()))
+        keyed = _TEXT.issuperset(map(type, value))
+        if keyed and kinds <= (_SCALARS if self._looks(kinds, depth) else _PLAIN):
+            return value
+        if not keyed or (self._strict and any(map(_has_surrogate, value))):
+            return self._pairs(value, depth)
+        out: dict[str, Any] = {}
+        key: Any = None
+        try:
+            for key, item in value.items():
+                out[key] = self.value(item, depth + 1)
+        except Refused as refused:
+            refused.steps.append(key)
+            raise
+        return out
+
+    def _pairs(self, value: dict[Any, Any], depth: int) -> Ext:
+        flat: list[Any] = []
+        key: Any = None
+        try:
+            for key, item in value.items():
+                flat.append(self.value(key, depth + 1))
+                flat.append(self.value(item, depth + 1))
+        except Refused as refused:
+            refused.steps.append(key)
+            raise
+        return Ext(wire.MAP, wire.pack(flat))
+
+    def sequence(self, value: list[Any], depth: int) -> Any:
+        """Return an exact list, or a reference when it holds messages and the engine keeps it."""
+        if self._exact and (depth >= _LOOK_DEPTH or self._left <= 0):
+            return value
+        if self._refs is not None and value:
+            if isinstance(value[0], BaseMessage) or isinstance(value[-1], BaseMessage):
+                number = self._refs.sequence(value)
+                if number is not None:
+                    return wire.reference(wire.REF_SEQUENCE, number)
+        self._left -= len(value)
+        kinds = set(map(type, value))
+        if kinds <= (_SCALARS if self._looks(kinds, depth) else _PLAIN):
+            return value
+        return self.items(value, depth)
+
+    def items(self, values: Iterable[Any], depth: int) -> list[Any]:
+        """Return the wire values of the items of any iterable, in order."""
+        out: list[Any] = []
+        try:
+            for item in values:
+                out.append(self.value(item, depth + 1))
+        except Refused as refused:
+            refused.steps.append(len(out))
+            raise
+        return out
+
+    def named(self, parts: Iterable[tuple[str, Any]], depth: int) -> list[Any]:
+        """Return the wire values of named parts, in order; names serve the path of an error only."""
+        out: list[Any] = []
+        name = ""
+        try:
+            for name, part in parts:
+                out.append(self.value(part, depth + 1))
+        except Refused as refused:
+            refused.steps.append(name)
+            raise
+        return out
+
+    def message_number(self, message: BaseMessage) -> int | None:
+        """Return the content number of a message when the engine keeps it apart."""
+        return None if self._refs is None else self._refs.message(message)
+
+    def _looks(self, kinds: set[type], depth: int) -> bool:
+        """Whether texts in a container have to be looked at one by one."""
+        if str not in kinds:
+            return False
+        if self._strict:
+            return True
+        if self._refs is None or depth >= _LOOK_DEPTH:
+            return False
+        return self._left > 0
+
+    def _unknown(self, value: Any, kind: type, depth: int) -> Any:
+        if isinstance(value, BaseException):
+            return self._codecs[BaseException](self, value, depth)
+        raise undeclared(kind)
+
+
+def _has_surrogate(text: Any) -> bool:
+    if type(text) is not str or text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def undeclared(kind: type) -> Refused:
+    """Return the refusal of a type that nobody declared, with the remedy."""
+    name, short = name_of(kind), kind.__qualname__
+    return Refused(
+        f"type {name!r} is not known and would not come back as it was; declare it with "
+        f"memory.allow({short}) or threadkeep.open(..., types=[{short}]), or store plain data instead",
+        name,
+    )
