@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from langchain_core.messages import HumanMessage
+
 from bench.floor import FloorSaver
 from bench.scenario import Script, agent
 
@@ -78,9 +80,10 @@ class Lane:
         self.close = opened.close
         self._loop = plan.loop
 
-    def ready(self) -> None:
-        """Make the next turn's texts, so that playing it does not pay for them."""
-        self._input = {"messages": [self.script.select(self.turns)]}
+    def ready(self, question: HumanMessage | None = None) -> None:
+        """Make the next turn's texts, so that playing it does not pay for them; perhaps another question."""
+        scripted = self.script.select(self.turns)
+        self._input = {"messages": [question or scripted]}
 
     def play(self) -> None:
         """Play the turn that `ready` selected (this is what is timed)."""
