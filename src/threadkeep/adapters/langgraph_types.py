@@ -62,14 +62,12 @@ def _reader_of(fields: tuple[str, ...], defaults: tuple[Any, ...]) -> Callable[[
     return to_parts
 
 
-def _maker_of(
-    cls: type, fields: tuple[str, ...], defaults: tuple[Any, ...]
-) -> Callable[[list[Any]], Any]:
+def _maker_of(cls: type, fields: tuple[str, ...], defaults: tuple[Any, ...]) -> Callable[[list[Any]], Any]:
     """Return a function that makes an instance without __init__, which would coerce or warn."""
     known = tuple(_has(cls, field) for field in fields)
 
     def from_parts(parts: list[Any]) -> Any:
-        made = object.__new__(cls)
+        made: Any = object.__new__(cls)
         values = (*parts, *defaults[len(parts) :])
         for field, present, value in zip(fields, known, values, strict=True):
             if present:

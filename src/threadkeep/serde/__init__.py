@@ -1,5 +1,7 @@
 """Values to bytes and back: exactly equal, or refused with the path and the remedy."""
 
+from __future__ import annotations
+
 from threadkeep.serde.refs import RefSink, RefSource, references
 from threadkeep.serde.serde import Serde
 from threadkeep.serde.snapshots import Snapshot, copy_of, matches, snapshot

@@ -8,11 +8,12 @@ import zlib
 from collections.abc import Callable
 from enum import Enum
 from functools import cached_property
-from typing import Any, Final, TypeGuard, is_typeddict
+from typing import Any, Final, is_typeddict
 
 from pydantic import BaseModel, ValidationError
 
 from threadkeep.errors import ConfigurationError, SerializationError
+from threadkeep.serde.kinds import is_dataclass, is_named_tuple
 from threadkeep.serde.messages import new_model
 from threadkeep.serde.objects import ObjectCodec
 from threadkeep.serde.paths import Refused, name_of
@@ -24,7 +25,7 @@ _NEED_NOTHING: Final = (bool, int, float, str, bytes, list, dict, object)
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def codec_for(cls: Any, name: str | None = None) -> ObjectCodec | None:
+def codec_for(cls: Any) -> ObjectCodec | None:
     """Return the codec of a type that can be declared, or None for one that needs none.
 
     Raises ConfigurationError for any other.
@@ -32,28 +33,19 @@ def codec_for(cls: Any, name: str | None = None) -> ObjectCodec | None:
     if cls in _NEED_NOTHING or is_typeddict(cls):
         return None
     if isinstance(cls, type):
-        name = name or name_of(cls)
+        name = name_of(cls)
         if issubclass(cls, Enum):
             return EnumCodec(cls, name)
         if issubclass(cls, BaseModel):
             return ModelCodec(cls, name)
-        if _is_named_tuple(cls):
+        if is_named_tuple(cls):
             return NamedTupleCodec(cls, name)
-        if dataclasses.is_dataclass(cls) and _is_free(cls):
+        if is_dataclass(cls):
             return DataclassCodec(cls, name)
     raise ConfigurationError(
         f"{cls!r} cannot be declared: a dataclass, a Pydantic model, an Enum, a named tuple or a subclass of "
         "a LangChain message can; store its plain data instead"
     )
-
-
-def _is_named_tuple(cls: type) -> TypeGuard[type[tuple[Any, ...]]]:
-    return issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
-
-
-def _is_free(cls: type) -> bool:
-    """Whether instances are made by object.__new__: a dataclass that is also a list or a dict is not."""
-    return cls.__new__ is object.__new__ or not issubclass(cls, (int, float, str, bytes, list, dict, set, tuple))
 
 
 class Shape:
@@ -114,7 +106,7 @@ class NamedTupleCodec(Shape):
 
     def write(self, writer: Writer, value: Any, depth: int) -> list[Any]:
         """Return a dict of fields."""
-        return [dict(zip(self._fields, writer.named(zip(self._fields, value, strict=True), depth), strict=True))]
+        return [_dict(self._fields, writer.named(zip(self._fields, value, strict=True), depth))]
 
     def read(self, parts: list[Any]) -> Any:
         """Return the named tuple."""
@@ -159,7 +151,7 @@ class DataclassCodec(Shape):
         stored, *rest = parts
         if type(stored) is not dict or stored.keys() != self._known:
             return self.changed(stored, difference(stored, self._fields))
-        made = object.__new__(self.cls)
+        made: Any = object.__new__(self.cls)
         for values in (stored, *rest):
             for name, value in values.items():
                 object.__setattr__(made, name, value)

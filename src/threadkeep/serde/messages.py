@@ -1,4 +1,4 @@
-"""Messages: a flat list of class, content, and only those fields that are not the class's default.
+"""Messages: class, content, and a flat list of those fields that are not the class's default.
 
 The body of a message has no id: the id belongs to whoever refers to the body, so that equal messages
 are one body. A message is rebuilt without validation, because what is stored was valid, or was
@@ -7,23 +7,19 @@ deliberately built invalid, and must come back as it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from langchain_core import messages as lc
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.base import BaseMessageChunk
 from ormsgpack import Ext
 from pydantic import BaseModel
-from pydantic_core import PydanticUndefined
+from pydantic.fields import FieldInfo
 
 from threadkeep.serde import usage, wire
-from threadkeep.serde.paths import Refused, name_of
-from threadkeep.serde.refs import RefSource
+from threadkeep.serde.paths import name_of
 from threadkeep.serde.writer import Writer
-
-if TYPE_CHECKING:
-    from threadkeep.serde.reader import Reader
 
 CLASSES: Final[tuple[type[BaseMessage], ...]] = (
     lc.HumanMessage,
@@ -74,77 +70,113 @@ _set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 class MessageCodec:
-    """How one class of messages is written and read."""
+    """How one class of messages is written and read.
+
+    `heads` are the first bytes of a body without and with fields.
+    """
 
     def __init__(self, cls: type[BaseMessage], code: int | str) -> None:
         self.cls = cls
         self.code = code
-        self.extra = cls.model_config.get("extra") == "allow"
-        self.private = bool(cls.__private_attributes__)
-        self.template: dict[str, Any] = {}
-        self.fresh: list[tuple[str, type]] = []
-        self.fields: list[tuple[str, int | str, Any, type | None]] = []
+        self.heads = b"\x92" + wire.pack(code), b"\x93" + wire.pack(code)
+        self._extra = cls.model_config.get("extra") == "allow"
+        self._private = bool(cls.__private_attributes__)
+        self._template: dict[str, Any] = {}
+        self._fresh: list[tuple[str, Callable[[], Any]]] = []
+        self._fields: list[tuple[str, int | str, Any, type]] = []
         for name, field in cls.model_fields.items():
-            self._add(name, field.get_default(call_default_factory=False), field.default_factory)
-        self.required = [name for name, value in self.template.items() if value is _MISSING]
+            self._add(name, field)
+        self._required = [name for name, value in self._template.items() if value is _MISSING]
+        self._required.remove("content")
 
-    def _add(self, name: str, default: Any, factory: Any) -> None:
+    def _add(self, name: str, field: FieldInfo) -> None:
+        factory: Any = field.default_factory
+        default = _MISSING if field.is_required() or factory is not None else field.default
         if factory in (dict, list):
-            self.fresh.append((name, factory))
+            self._fresh.append((name, factory))
             default = factory()
-        elif factory is not None or default is PydanticUndefined:
+        elif isinstance(default, (dict, list)):
             default = _MISSING
-        self.template[name] = default
+        self._template[name] = default
         if name not in ("content", "id"):
-            self.fields.append((name, _NUMBERS.get(name, name), default, type(default)))
+            self._fields.append((name, _NUMBERS.get(name, name), default, type(default)))
 
-    def parts(self, message: BaseMessage, writer: Writer | None, depth: int) -> list[Any]:
-        """Return the flat list of a message; without a writer the values are left as they are."""
+    def fields(self, message: BaseMessage) -> list[Any]:
+        """Return number, value, number, value ... of what is not the default, values as they are."""
         values = message.__dict__
-        parts = [self.code, values["content"]]
-        if writer is not None:
-            parts[1] = _step(writer, "content", parts[1], depth)
-        for name, number, default, kind in self.fields:
+        fields: list[Any] = []
+        for name, number, default, kind in self._fields:
             value = values[name]
             if value is default or (type(value) is kind and value == default):
                 continue
-            if number == 3 and (calls := _flat_calls(value)) is not None:
-                number, value = _CALLS, calls
-            elif number == 5 and (counts := usage.flatten(value)) is not None:
-                number, value = _USAGE, counts
-            parts += number, value if writer is None else _step(writer, name, value, depth)
-        for number, rest in ((_EXTRA, message.__pydantic_extra__), (_PRIVATE, message.__pydantic_private__)):
-            if rest:
-                parts += number, rest if writer is None else writer.mapping(rest, depth)
-        return parts
+            if number == _TOOL_CALLS:
+                fields += _flat_calls(value)
+            elif number == _USAGE_METADATA and (counts := usage.flatten(value)) is not None:
+                fields += _USAGE, counts
+            else:
+                fields += number, value
+        if message.__pydantic_extra__:
+            fields += _EXTRA, message.__pydantic_extra__
+        if message.__pydantic_private__:
+            fields += _PRIVATE, message.__pydantic_private__
+        return fields
 
-    def build(self, parts: list[Any], message_id: Any) -> BaseMessage:
-        """Return the message of a flat list; ValueError when its class does not fit."""
-        values = self.template.copy()
-        for name, kind in self.fresh:
-            values[name] = kind()
-        values["content"] = parts[1]
+    def write(self, writer: Writer, message: BaseMessage, depth: int) -> list[Any]:
+        """Return the wire value of a body."""
+        body = [self.code, *writer.named([("content", message.__dict__["content"])], depth)]
+        items = iter(self.fields(message))
+        fields: list[Any] = []
+        for number, value in zip(items, items, strict=True):
+            fields += number, _write_field(writer, number, value, depth)
+        return [*body, fields] if fields else body
+
+    def build(self, body: list[Any], message_id: Any) -> BaseMessage:
+        """Return the message of a body; ValueError when its class does not fit."""
+        values = self._template.copy()
+        for name, make in self._fresh:
+            values[name] = make()
+        values["content"] = body[1]
         values["id"] = message_id
         given = {"content"} if message_id is None else {"content", "id"}
-        extra: dict[str, Any] | None = {} if self.extra else None
-        private: dict[str, Any] | None = {} if self.private else None
-        if len(parts) > 2:
-            for number, value in _pairs(parts):
+        extra: dict[str, Any] | None = {} if self._extra else None
+        private: dict[str, Any] | None = None
+        if len(body) > 2:
+            fields = body[2]
+            for at in range(0, len(fields), 2):
+                number, value = fields[at], fields[at + 1]
                 if number == _EXTRA:
                     extra = value
                 elif number == _PRIVATE:
                     private = value
                 else:
-                    name, value = _field(number, value)
-                    if name not in values:
-                        extra = {**(extra or {}), name: value}
-                        continue
-                    values[name] = value
+                    name, restore = _READ.get(number) or _unnumbered(number)
+                    values[name] = value if restore is None else restore(value)
                     given.add(name)
-        for name in self.required:
+        if self._required:
+            self._check(values)
+        if len(values) != len(self._template):
+            extra = self._overflow(values, given, extra)
+        if private is None and self._private:
+            private = {}
+        message: BaseMessage = new_model(self.cls, values, given, extra, private)
+        return message
+
+    def _check(self, values: dict[str, Any]) -> None:
+        for name in self._required:
             if values[name] is _MISSING:
                 raise wire.Damaged(f"{name_of(self.cls)} needs a field {name!r} that was not stored")
-        return new_model(self.cls, values, given, extra, private)
+
+    def _overflow(
+        self, values: dict[str, Any], given: set[str], extra: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        """Move stored fields that the class no longer has to the extras."""
+        gone = [name for name in values if name not in self._template]
+        given.difference_update(gone)
+        return {**(extra or {}), **{name: values.pop(name) for name in gone}}
+
+
+_TOOL_CALLS: Final = FIELDS.index("tool_calls")
+_USAGE_METADATA: Final = FIELDS.index("usage_metadata")
 
 
 def new_model(
@@ -155,7 +187,7 @@ def new_model(
     private: dict[str, Any] | None,
 ) -> Any:
     """Return a Pydantic model of these parts, without validation."""
-    model = cls.__new__(cls)
+    model = object.__new__(cls)
     _set_dict(model, values)
     _set_fields(model, given)
     _set_extra(model, extra)
@@ -163,53 +195,50 @@ def new_model(
     return model
 
 
-def _step(writer: Writer, name: str, value: Any, depth: int) -> Any:
-    try:
-        return writer.value(value, depth + 1)
-    except Refused as refused:
-        refused.steps.append(name)
-        raise
-
-
-def _flat_calls(calls: Any) -> list[Any] | None:
+def _flat_calls(calls: Any) -> tuple[int, Any]:
     """Return tool calls as name, args, id, name, args, id ... when every one has the usual shape."""
     if type(calls) is not list:
-        return None
+        return _TOOL_CALLS, calls
     flat: list[Any] = []
     for call in calls:
         if type(call) is not dict or tuple(call) != _CALL_KEYS:
-            return None
+            return _TOOL_CALLS, calls
         name, args, call_id, kind = call.values()
         if type(kind) is not str or kind != "tool_call":
-            return None
+            return _TOOL_CALLS, calls
         flat += name, args, call_id
-    return flat
+    return _CALLS, flat
 
 
-def _pairs(parts: list[Any]) -> Iterator[tuple[Any, Any]]:
-    items = iter(parts)
-    next(items)
-    next(items)
-    return zip(items, items, strict=True)
-
-
-def _field(number: Any, value: Any) -> tuple[str, Any]:
-    """Return the name and the value of a stored field."""
-    if type(number) is str:
-        return number, value
-    if type(number) is not int:
-        raise wire.Damaged("a field of a message is neither a number nor a name")
-    if number < len(FIELDS):
-        return FIELDS[number], value
+def _write_field(writer: Writer, number: Any, value: Any, depth: int) -> Any:
+    if number in (_EXTRA, _PRIVATE):
+        return writer.mapping(value, depth)
     if number == _CALLS:
-        items = iter(value)
-        return "tool_calls", [
-            {"name": name, "args": args, "id": call_id, "type": "tool_call"}
-            for name, args, call_id in zip(items, items, items, strict=True)
-        ]
-    if number == _USAGE:
-        return "usage_metadata", usage.unflatten(value)
-    raise wire.Damaged(f"field {number} of a message is of a later version of Threadkeep")
+        names = (f"tool_calls[{at // 3}].{_CALL_KEYS[at % 3]}" for at in range(len(value)))
+        return writer.named(zip(names, value, strict=True), depth)
+    name = _READ[number][0] if type(number) is int else number
+    return writer.named([(name, value)], depth)[0]
+
+
+def _calls(flat: Any) -> list[dict[str, Any]]:
+    """Return tool calls of a flat list."""
+    return [
+        {"name": flat[at], "args": flat[at + 1], "id": flat[at + 2], "type": "tool_call"}
+        for at in range(0, len(flat), 3)
+    ]
+
+
+_READ: Final[dict[int, tuple[str, Callable[[Any], Any] | None]]] = {
+    **{number: (name, None) for number, name in enumerate(FIELDS)},
+    _CALLS: ("tool_calls", _calls),
+    _USAGE: ("usage_metadata", usage.unflatten),
+}
+
+
+def _unnumbered(name: Any) -> tuple[str, None]:
+    if type(name) is not str:
+        raise wire.Damaged(f"field {name!r} of a message is of a later version of Threadkeep")
+    return name, None
 
 
 def write_message(writer: Writer, message: BaseMessage, depth: int, codec: MessageCodec) -> Ext:
@@ -217,5 +246,5 @@ def write_message(writer: Writer, message: BaseMessage, depth: int, codec: Messa
     number = writer.message_number(message)
     if number is not None:
         return wire.reference(wire.REF_MESSAGE, number)
-    parts = codec.parts(message, writer, depth)
-    return Ext(wire.MESSAGE, wire.pack([writer.value(message.id, depth), parts]))
+    body = codec.write(writer, message, depth)
+    return Ext(wire.MESSAGE, wire.pack([writer.value(message.id, depth), body]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from threadkeep.errors import SerializationError
 
 _SHOWN: Final = 12
+_NAME: Final = re.compile(r"[^\W\d]\w*(\[\d+\]\.\w+)?").fullmatch
 
 
 class Refused(Exception):
@@ -32,7 +34,7 @@ def render(steps: list[Any]) -> str:
 
 
 def _step(step: Any) -> str:
-    if type(step) is str and step.isidentifier():
+    if type(step) is str and _NAME(step):
         return f".{step}"
     if isinstance(step, Element):
         return "{...}"

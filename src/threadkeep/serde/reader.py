@@ -22,7 +22,7 @@ class Reader(wire.Nesting):
     __slots__ = ("_failure", "_refs", "_table")
 
     def __init__(self, table: Mapping[int, Read], refs: RefSource | None) -> None:
-        super().__init__(self.extension)
+        super().__init__()
         self._table = table
         self._refs = refs
         self._failure: BaseException | None = None

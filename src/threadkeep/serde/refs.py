@@ -44,7 +44,7 @@ class _Collector(wire.Nesting):
     __slots__ = ("contents", "sequences")
 
     def __init__(self) -> None:
-        super().__init__(self.extension)
+        super().__init__()
         self.contents: list[int] = []
         self.sequences: list[int] = []
 

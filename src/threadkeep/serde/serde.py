@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
+import ormsgpack
 from langchain_core.messages import BaseMessage
 from ormsgpack import Ext, Fragment
 
-from threadkeep.errors import SerializationError, ThreadkeepError
-from threadkeep.serde import failures, stdlib, temporal, wire
-from threadkeep.serde.declared import codec_for
+from threadkeep.errors import ConfigurationError, SerializationError, ThreadkeepError
+from threadkeep.serde import arrays, failures, langchain, stdlib, temporal, wire
+from threadkeep.serde.declared import ModelCodec, Shape, Upgrade, codec_for
+from threadkeep.serde.kinds import undeclared
 from threadkeep.serde.messages import CLASSES, MessageCodec, write_message
 from threadkeep.serde.objects import ObjectCodec, PartsCodec, checked
 from threadkeep.serde.paths import Refused, name_of, refusal
 from threadkeep.serde.reader import Read, Reader, number
 from threadkeep.serde.refs import RefSink, RefSource, references
 from threadkeep.serde.unknown import UnknownMessage, UnknownType, inlined, unknown_message
-from threadkeep.serde.writer import Write, Writer, pack_plain, undeclared
-
-_CONTAINERS: Final = frozenset({dict, list})
-_SIMPLE: Final = frozenset({type(None), bool, int, float, bytes})
+from threadkeep.serde.writer import (
+    Write,
+    Writer,
+    holds_messages,
+    pack_plain,
+)
 
 
 class Serde:
@@ -35,8 +39,7 @@ class Serde:
     def __init__(self, types: Iterable[type] = (), *, max_bytes: int = wire.MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._write: dict[type, Write] = {**stdlib.WRITE, **temporal.WRITE}
-        self._write[BaseException] = failures.write_failure
+        self._write: dict[type, Write] = {**stdlib.WRITE, **temporal.WRITE, **langchain.WRITE}
         self._write[UnknownType] = _write_unknown
         self._write[UnknownMessage] = _write_unknown_message
         self._objects: dict[str, ObjectCodec] = {}
@@ -44,7 +47,10 @@ class Serde:
         self._by_code: dict[Any, MessageCodec] = {}
         for code, cls in enumerate(CLASSES):
             self._add_message(MessageCodec(cls, code))
-        self._read: dict[int, Read] = {**stdlib.READ, **temporal.READ, **_REFERENCES}
+        for name, model in langchain.MODELS:
+            self._add_object(ModelCodec(model, name))
+        self._read: dict[int, Read] = {**stdlib.READ, **temporal.READ, **arrays.READ, **langchain.READ}
+        self._read.update(_REFERENCES)
         self._read[wire.ERROR] = failures.read_failure
         self._read[wire.OBJECT] = self._read_object
         self._read[wire.MESSAGE] = self._read_inline
@@ -59,6 +65,20 @@ class Serde:
         with self._lock:
             for cls in types:
                 self._allow(cls)
+
+    def upgrade(self, cls: type, function: Upgrade) -> None:
+        """Declare a type and what to do with stored values that do not fit it any more.
+
+        `function` is given the stored fields by name and returns the object. It is called for a
+        dataclass or a named tuple whose field names differ, for an enum without the stored member,
+        and for a Pydantic model whose fields or their annotations have changed.
+        """
+        self.allow(cls)
+        with self._lock:
+            codec = self._objects.get(name_of(cls))
+            if not isinstance(codec, Shape):
+                raise ConfigurationError(f"{cls!r} has no shape of its own to upgrade from")
+            codec.upgrade = function
 
     def register(
         self,
@@ -81,13 +101,15 @@ class Serde:
         `path` is where the value is, for errors. With `refs`, messages, long texts and lists of
         messages are offered to it and written as references. Raises SerializationError.
         """
-        packed = None
-        if type(value) in _CONTAINERS and not _starts_with_message(value):
-            packed = pack_plain(value)
-        if packed is None or (refs is not None and len(packed) >= wire.LEAF_MIN):
-            exact = packed is not None
+        plain = None
+        if type(value) is dict or (type(value) is list and not holds_messages(value)):
+            plain = pack_plain(value)
+        if plain is None or (plain[1] and refs is not None):
+            exact = plain is not None
             packed = self._walk(lambda writer: writer.value(value, 0), path, refs, exact)
-        return self._sized(packed, path)
+        else:
+            packed = plain[0]
+        return packed if len(packed) <= self._max_bytes else self._too_long(packed, path)
 
     def decode(self, data: bytes, refs: RefSource | None = None) -> Any:
         """Return the value of encoded bytes; a type that was not declared is an UnknownType.
@@ -103,24 +125,32 @@ class Serde:
         codec = self._messages.get(type(message))
         if codec is None:
             return self._other_body(message, path)
-        packed = pack_plain(codec.parts(message, None, 0))
-        if packed is None or (refs is not None and len(packed) >= wire.LEAF_MIN):
-            packed = self._walk(lambda writer: codec.parts(message, writer, 0), path, refs, False)
-        return self._sized(packed, path)
+        packed = _plain_body(message, codec, refs)
+        if packed is None:
+            packed = self._walk(lambda writer: codec.write(writer, message, 0), path, refs, False)
+        return packed if len(packed) <= self._max_bytes else self._too_long(packed, path)
 
     def message(self, body: bytes, message_id: str | None, refs: RefSource | None = None) -> BaseMessage:
         """Return the message of a body, with this id.
 
         The message of a class that was not declared is an UnknownMessage.
         """
+        try:
+            parts = ormsgpack.unpackb(body)
+            return self._by_code[parts[0]].build(parts, message_id)
+        except (ValueError, TypeError, LookupError):
+            return self._slow_message(body, message_id, refs)
+
+    def _slow_message(self, body: bytes, message_id: str | None, refs: RefSource | None) -> BaseMessage:
+        """Read a message with references or other extensions, of an unknown class, or damaged."""
         reader = Reader(self._read, refs)
         parts = reader.read(body)
         try:
             return self._message(reader, parts, message_id, body)
-        except (ValueError, TypeError, LookupError, RecursionError) as exc:
+        except (ValueError, TypeError, LookupError) as exc:
             raise reader.damage(exc) from exc
 
-    def _allow(self, cls: type) -> None:
+    def _allow(self, cls: Any) -> None:
         if isinstance(cls, type) and issubclass(cls, BaseMessage):
             if cls not in self._messages and cls is not UnknownMessage:
                 self._add_message(MessageCodec(cls, name_of(cls)))
@@ -128,6 +158,13 @@ class Serde:
             codec = codec_for(cls)
             if codec is not None:
                 self._add_object(codec)
+
+    def _find(self, kind: type) -> Write | None:
+        """Return how values of a type that was not met before are written, or None."""
+        write = failures.write_failure if issubclass(kind, BaseException) else arrays.array_writer(kind)
+        if write is not None:
+            self._write[kind] = write
+        return write
 
     def _add_message(self, codec: MessageCodec) -> None:
         def write(writer: Writer, value: Any, depth: int) -> Ext:
@@ -144,15 +181,13 @@ class Serde:
         self._objects[codec.name] = codec
         self._write[codec.cls] = write
 
-    def _walk(
-        self, work: Callable[[Writer], Any], path: str, refs: RefSink | None, exact: bool
-    ) -> bytes:
+    def _walk(self, work: Callable[[Writer], Any], path: str, refs: RefSink | None, exact: bool) -> bytes:
         """Pack what a writer makes; once more with a look at every text when C refuses one."""
         try:
             try:
-                return wire.pack(work(Writer(self._write, refs, exact=exact)))
+                return wire.pack(work(Writer(self._write, self._find, refs, exact=exact)))
             except TypeError:
-                return wire.pack(work(Writer(self._write, refs, strict=True)))
+                return wire.pack(work(Writer(self._write, self._find, refs, strict=True)))
         except Refused as refused:
             raise refusal(path, refused) from None
         except ThreadkeepError:
@@ -161,15 +196,13 @@ class Serde:
             reason = Refused(f"encoding it raised {type(exc).__name__}: {exc}")
             raise refusal(path, reason) from exc
 
-    def _sized(self, packed: bytes, path: str) -> bytes:
-        if len(packed) > self._max_bytes:
-            raise SerializationError(
-                f"cannot store {path}: it takes {len(packed):,} bytes and the limit is {self._max_bytes:,}; "
-                "keep large data outside the state and store a reference to it",
-                path=path,
-                type_name="",
-            )
-        return packed
+    def _too_long(self, packed: bytes, path: str) -> NoReturn:
+        raise SerializationError(
+            f"cannot store {path}: it takes {len(packed):,} bytes and the limit is {self._max_bytes:,}; "
+            "keep large data outside the state and store a reference to it",
+            path=path,
+            type_name="",
+        )
 
     def _other_body(self, message: BaseMessage, path: str) -> bytes:
         if isinstance(message, UnknownMessage):
@@ -203,7 +236,8 @@ class Serde:
             return raw
 
         def resolve(code: int, payload: bytes) -> Any:
-            return Writer(self._write, None, strict=True).value(_REFERENCES[code](reader, payload), 0)
+            writer = Writer(self._write, self._find, None, strict=True)
+            return writer.value(_REFERENCES[code](reader, payload), 0)
 
         return inlined(raw, resolve)
 
@@ -215,8 +249,24 @@ _REFERENCES: Final[dict[int, Read]] = {
 }
 
 
-def _starts_with_message(value: Any) -> bool:
-    return type(value) is list and bool(value) and isinstance(value[0], BaseMessage)
+def _plain_body(message: BaseMessage, codec: MessageCodec, refs: RefSink | None) -> bytes | None:
+    """Return the body of a message with a text and plain fields, or None for any other."""
+    try:
+        content: Any = message.__dict__["content"]
+        if type(content) is not str:
+            return None
+        fields = codec.fields(message)
+        plain = pack_plain(fields)
+        if plain is None or (plain[1] and refs is not None):
+            return None
+        if refs is not None and len(content) >= wire.LEAF_MIN:
+            number = refs.text(content)
+            content = content if number is None else wire.reference(wire.REF_TEXT, number)
+        if fields:
+            return codec.heads[1] + wire.pack(content) + plain[0]
+        return codec.heads[0] + wire.pack(content)
+    except (TypeError, LookupError):
+        return None
 
 
 def _write_unknown(writer: Writer, value: UnknownType, depth: int) -> Ext:

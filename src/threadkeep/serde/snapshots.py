@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
@@ -11,20 +11,17 @@ from langchain_core.messages import BaseMessage
 from threadkeep.serde.messages import new_model
 
 _ATOMIC: Final = frozenset({type(None), bool, int, float, str, bytes})
+_state: Final = attrgetter("__class__", "__dict__", "__pydantic_extra__", "__pydantic_private__")
 
 
 class Snapshot:
-    """The type and the values of a message, deeply copied. Made by `snapshot`."""
+    """The class and the values of a message, deeply copied. Made by `snapshot`."""
 
-    __slots__ = ("cls", "extra", "fields_set", "mutable", "private", "values")
+    __slots__ = ("fields_set", "state")
 
     def __init__(self, message: BaseMessage) -> None:
-        values = message.__dict__
-        self.cls = type(message)
-        self.mutable = tuple(name for name, value in values.items() if type(value) not in _ATOMIC)
-        self.values = _copied(values, self.mutable)
-        self.extra = _copy(message.__pydantic_extra__)
-        self.private = _copy(message.__pydantic_private__)
+        cls, *values = _state(message)
+        self.state = (cls, *map(_copy, values))
         self.fields_set = message.__pydantic_fields_set__.copy()
 
 
@@ -34,19 +31,14 @@ def snapshot(message: BaseMessage) -> Snapshot:
 
 
 def matches(message: BaseMessage, snapshot: Snapshot) -> bool:
-    """Tell whether a message still is what it was, by type and by equality of all its values.
+    """Tell whether a message still is what it was, by class and by equality of all its values.
 
     Equality is Python's: 1, 1.0 and True are not told apart here, unlike in encoded bytes.
     """
     try:
-        return (
-            message.__dict__ == snapshot.values
-            and message.__pydantic_extra__ == snapshot.extra
-            and message.__pydantic_private__ == snapshot.private
-            and type(message) is snapshot.cls
-        )
+        return bool(_state(message) == snapshot.state)
     except Exception:  # arrays answer == with an array, and a user's __eq__ may raise
-        return type(message) is snapshot.cls and _same(_state(message), _kept(snapshot))
+        return _same(_state(message), snapshot.state)
 
 
 def copy_of(snapshot: Snapshot, message_id: str | None = None) -> BaseMessage:
@@ -54,53 +46,41 @@ def copy_of(snapshot: Snapshot, message_id: str | None = None) -> BaseMessage:
 
     A `message_id` that is not None replaces the id.
     """
-    values = _copied(snapshot.values, snapshot.mutable)
+    cls, values, extra, private = snapshot.state
+    values = _copy_dict(values)
     given = snapshot.fields_set.copy()
     if message_id is not None:
         values["id"] = message_id
         given.add("id")
-    extra, private = snapshot.extra, snapshot.private
-    message: BaseMessage = new_model(
-        snapshot.cls, values, given, _copy(extra) if extra else extra and {}, _copy(private)
-    )
+    message: BaseMessage = new_model(cls, values, given, _copy(extra), _copy(private))
     return message
 
 
-def _copied(values: dict[str, Any], mutable: tuple[str, ...]) -> dict[str, Any]:
-    out = values.copy()
-    for name in mutable:
-        out[name] = _copy(values[name])
-    return out
-
-
 def _copy(value: Any) -> Any:
-    copier = _COPIERS.get(type(value))
-    if copier is not None:
-        return copier(value)
-    if type(value) in _ATOMIC:
+    kind = type(value)
+    if kind in _ATOMIC:
         return value
+    if kind is dict:
+        return _copy_dict(value) if value else {}
+    if kind is list:
+        return _copy_list(value) if value else []
     return copy.deepcopy(value)
 
 
 def _copy_dict(value: dict[Any, Any]) -> dict[Any, Any]:
-    if not value:
-        return {}
-    return {key: item if type(item) in _ATOMIC else _copy(item) for key, item in value.items()}
+    out = value.copy()
+    for key, item in value.items():
+        if type(item) not in _ATOMIC:
+            out[key] = _copy(item)
+    return out
 
 
 def _copy_list(value: list[Any]) -> list[Any]:
-    return [item if type(item) in _ATOMIC else _copy(item) for item in value]
-
-
-_COPIERS: Final[dict[type, Callable[[Any], Any]]] = {dict: _copy_dict, list: _copy_list}
-
-
-def _state(message: BaseMessage) -> list[Any]:
-    return [message.__dict__, message.__pydantic_extra__, message.__pydantic_private__]
-
-
-def _kept(snapshot: Snapshot) -> list[Any]:
-    return [snapshot.values, snapshot.extra, snapshot.private]
+    out = value.copy()
+    for at, item in enumerate(value):
+        if type(item) not in _ATOMIC:
+            out[at] = _copy(item)
+    return out
 
 
 def _same(left: Any, right: Any) -> bool:

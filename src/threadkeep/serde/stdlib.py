@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections import OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -101,7 +101,7 @@ def _pairs(items: list[Any]) -> zip[tuple[Any, Any]]:
 def _write_defaults(writer: Writer, value: defaultdict[Any, Any], depth: int) -> Ext:
     factory = value.default_factory
     if factory not in _FACTORIES:
-        raise Refused(f"its default_factory {factory!r} cannot be stored; use dict or a builtin type as factory")
+        raise Refused(f"its default_factory {factory!r} cannot be stored; use a builtin type, or a dict")
     flat = _flat(writer, value, depth)
     return Ext(wire.DEFAULTS, wire.pack([_FACTORIES.index(factory), *flat]))
 
@@ -200,6 +200,7 @@ WRITE: Final[dict[type, Write]] = {
     frozenset: _set_writer(wire.FROZENSET),
     deque: _write_deque,
     OrderedDict: _write_map(wire.ORDERED),
+    Counter: _write_map(wire.COUNTER),
     defaultdict: _write_defaults,
     bytearray: lambda writer, value, depth: Ext(wire.BYTEARRAY, bytes(value)),
     Decimal: _write_decimal,
@@ -223,6 +224,7 @@ READ: Final[dict[int, Read]] = {
     wire.FROZENSET: lambda reader, data: frozenset(_list(reader, data)),
     wire.DEQUE: _read_deque,
     wire.ORDERED: lambda reader, data: OrderedDict(_pairs(_list(reader, data))),
+    wire.COUNTER: lambda reader, data: Counter(dict(_pairs(_list(reader, data)))),
     wire.DEFAULTS: _read_defaults,
     wire.BYTEARRAY: lambda reader, data: bytearray(data),
     wire.DECIMAL: lambda reader, data: Decimal(data.decode()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -55,7 +55,7 @@ def _write_timedelta(writer: Writer, value: timedelta, depth: int) -> Ext:
 
 
 def _write_timezone(writer: Writer, value: timezone, depth: int) -> Ext:
-    if value is timezone.utc:
+    if value is UTC:
         return Ext(wire.TIMEZONE, b"\x90")
     arguments = value.__getinitargs__()  # type: ignore[attr-defined]
     return Ext(wire.TIMEZONE, wire.pack(writer.items(arguments, depth)))
@@ -63,7 +63,7 @@ def _write_timezone(writer: Writer, value: timezone, depth: int) -> Ext:
 
 def _read_timezone(reader: Reader, data: bytes) -> timezone:
     arguments = reader.unpack(data)
-    return timezone(*arguments) if arguments else timezone.utc
+    return timezone(*arguments) if arguments else UTC
 
 
 def _write_zone(writer: Writer, value: ZoneInfo, depth: int) -> Ext:

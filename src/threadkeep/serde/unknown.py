@@ -74,7 +74,7 @@ class _Inliner(wire.Nesting):
     __slots__ = ("_resolve",)
 
     def __init__(self, resolve: Callable[[int, bytes], Any]) -> None:
-        super().__init__(self.extension)
+        super().__init__()
         self._resolve = resolve
 
     def extension(self, code: int, data: bytes) -> Any:

@@ -2,70 +2,64 @@
 
 from __future__ import annotations
 
-from itertools import chain, permutations
+from itertools import chain, permutations, product
 from typing import Any, Final
 
-from threadkeep.serde.wire import Damaged
+from threadkeep.serde import wire
 
 _TOTALS: Final = ("input_tokens", "output_tokens", "total_tokens")
 _INPUT, _OUTPUT = "input_token_details", "output_token_details"
-_SHAPES: Final = {
-    _TOTALS: 0,
-    (*_TOTALS, _INPUT): 1,
-    (*_TOTALS, _OUTPUT): 2,
-    (*_TOTALS, _INPUT, _OUTPUT): 3,
-}
+
+Keys = tuple[str, ...]
+Shape = tuple[Keys, Keys, Keys]
 
 
-def _orders(*names: str) -> dict[tuple[str, ...], int]:
-    """Number every order of every selection of names; a dict keeps the order of its keys."""
-    every = chain.from_iterable(permutations(names, size) for size in range(len(names) + 1))
-    return {order: number for number, order in enumerate(every)}
+def _orders(*names: str) -> list[Keys]:
+    """Return every order of every selection of names."""
+    return list(chain.from_iterable(permutations(names, size) for size in range(len(names) + 1)))
 
 
-_INPUT_ORDERS: Final = _orders("audio", "cache_creation", "cache_read")
-_OUTPUT_ORDERS: Final = _orders("audio", "reasoning")
-_DETAILS: Final = ((_INPUT, _INPUT_ORDERS, list(_INPUT_ORDERS)), (_OUTPUT, _OUTPUT_ORDERS, list(_OUTPUT_ORDERS)))
-_INT: Final = {int}
+def _shapes() -> list[Shape]:
+    """Return every usual shape: the keys, those of the input details and those of the output's."""
+    inputs, outputs = _orders("audio", "cache_creation", "cache_read"), _orders("audio", "reasoning")
+    shapes: list[Shape] = [(_TOTALS, (), ())]
+    shapes += [((*_TOTALS, _INPUT), keys, ()) for keys in inputs]
+    shapes += [((*_TOTALS, _OUTPUT), (), keys) for keys in outputs]
+    shapes += [((*_TOTALS, _INPUT, _OUTPUT), *keys) for keys in product(inputs, outputs)]
+    return shapes
 
 
-def flatten(usage: Any) -> list[int] | None:
-    """Return usage metadata as integers, or None when that would not be exact.
+_SHAPES: Final = _shapes()
+_NUMBERS: Final = {shape: number for number, shape in enumerate(_SHAPES)}
+_NONE: Final[dict[str, Any]] = {}
 
-    The shape, the three totals, then for each of the details present: the number of the order of
-    its keys and its values.
+
+def flatten(usage: Any) -> list[Any] | None:
+    """Return usage metadata as a flat list, or None when it has another shape.
+
+    The number of its shape, the totals, the input details, the output details.
     """
     if type(usage) is not dict:
         return None
-    shape = _SHAPES.get(tuple(usage))
+    inputs, outputs = usage.get(_INPUT, _NONE), usage.get(_OUTPUT, _NONE)
+    if type(inputs) is not dict or type(outputs) is not dict:
+        return None
+    shape = _NUMBERS.get((tuple(usage), tuple(inputs), tuple(outputs)))
     if shape is None:
         return None
-    flat = [shape, usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]]
-    if shape & 1 and not _add(flat, usage[_INPUT], _INPUT_ORDERS):
-        return None
-    if shape & 2 and not _add(flat, usage[_OUTPUT], _OUTPUT_ORDERS):
-        return None
-    return flat if set(map(type, flat)) == _INT else None
+    totals = usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]
+    return [shape, *totals, *inputs.values(), *outputs.values()]
 
 
-def _add(flat: list[int], details: Any, orders: dict[tuple[str, ...], int]) -> bool:
-    order = orders.get(tuple(details)) if type(details) is dict else None
-    if order is None:
-        return False
-    flat.append(order)
-    flat.extend(details.values())
-    return True
-
-
-def unflatten(flat: list[int]) -> dict[str, Any]:
-    """Return what `flatten` was given; raises Damaged for integers of another shape."""
-    shape, given, taken, total, *rest = flat
-    usage: dict[str, Any] = {"input_tokens": given, "output_tokens": taken, "total_tokens": total}
-    for bit, (name, _, orders) in enumerate(_DETAILS):
-        if shape >> bit & 1:
-            if not rest or not 0 <= rest[0] < len(orders):
-                raise Damaged("token details of an unknown shape")
-            keys = orders[rest[0]]
-            usage[name] = dict(zip(keys, rest[1 : 1 + len(keys)], strict=True))
-            rest = rest[1 + len(keys) :]
+def unflatten(flat: Any) -> dict[str, Any]:
+    """Return what `flatten` was given; ValueError, TypeError or LookupError for anything else."""
+    keys, inputs, outputs = _SHAPES[flat[0]]
+    if len(flat) != 4 + len(inputs) + len(outputs):
+        raise wire.Damaged("too many or too few token counts")
+    usage: dict[str, Any] = {"input_tokens": flat[1], "output_tokens": flat[2], "total_tokens": flat[3]}
+    at = 4 + len(inputs)
+    if _INPUT in keys:
+        usage[_INPUT] = dict(zip(inputs, flat[4:at]))  # noqa: B905 - the length was checked
+    if _OUTPUT in keys:
+        usage[_OUTPUT] = dict(zip(outputs, flat[at:]))  # noqa: B905 - the length was checked
     return usage

@@ -7,7 +7,6 @@ payload is MessagePack again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import ormsgpack
@@ -40,9 +39,8 @@ PATH: Final = 25
 ADDRESS: Final = 26
 RANGE: Final = 27
 FRACTION: Final = 28
-TEXT_ACCESSOR: Final = 29
-ELLIPSIS: Final = 30
-SCALAR: Final = 31
+ELLIPSIS: Final = 29
+URL: Final = 30
 
 NESTED: Final = 64
 MAP: Final = 64
@@ -58,6 +56,9 @@ TIMEZONE: Final = 73
 PATTERN: Final = 74
 SLICE: Final = 75
 ARRAY: Final = 76
+COUNTER: Final = 77
+TEXT_ACCESSOR: Final = 78
+ADDABLE: Final = 79
 MESSAGE: Final = 96
 OBJECT: Final = 97
 ERROR: Final = 98
@@ -111,18 +112,21 @@ class Damaged(ValueError):
 class Nesting:
     """Counts the payloads inside each other while bytes are read, and refuses too many."""
 
-    __slots__ = ("_hook", "_level", "_used")
+    __slots__ = ("_level", "_used")
 
-    def __init__(self, hook: Callable[[int, bytes], Any]) -> None:
-        self._hook = hook
+    def __init__(self) -> None:
         self._level = 0
         self._used = 0
+
+    def extension(self, code: int, data: bytes) -> Any:
+        """Return what stands for one extension."""
+        raise NotImplementedError
 
     def unpack(self, data: bytes) -> Any:
         """Unpack a payload found inside another."""
         if self._level < _FREE_LEVELS:
             self._level += 1
-            value = ormsgpack.unpackb(data, ext_hook=self._hook)
+            value = ormsgpack.unpackb(data, ext_hook=self.extension)
             self._level -= 1
             return value
         return self._deep(data)
@@ -132,7 +136,7 @@ class Nesting:
         if self._used + depth > _MAX_LEVELS:
             raise Damaged(f"values are nested deeper than {MAX_DEPTH} levels")
         self._used += depth
-        value = ormsgpack.unpackb(data, ext_hook=self._hook)
+        value = ormsgpack.unpackb(data, ext_hook=self.extension)
         self._used -= depth
         return value
 

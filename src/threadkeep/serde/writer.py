@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +11,8 @@ from langchain_core.messages import BaseMessage
 from ormsgpack import Ext
 
 from threadkeep.serde import wire
-from threadkeep.serde.paths import Refused, name_of
+from threadkeep.serde.kinds import undeclared
+from threadkeep.serde.paths import Refused
 
 if TYPE_CHECKING:
     from threadkeep.serde.refs import RefSink
@@ -24,39 +26,56 @@ _LOOK_DEPTH: Final = 4
 _LOOK_VALUES: Final = 200
 
 
-def pack_plain(value: Any) -> bytes | None:
+def pack_plain(value: Any) -> tuple[bytes, bool] | None:
     """Return packed bytes when the C encoders prove that plain data is exact, else None.
 
+    And whether they may hold a text of `LEAF_MIN` bytes, by the headers of such texts.
+
     `marshal` knows exact types only, so it finds the subclasses that `ormsgpack` writes silently as
-    their base; what both take for bytes (a bytearray) is left to the caller when the marker of bytes
-    occurs. A container takes one bracket of `marshal`, which bounds the depth.
+    their base; what both take for bytes (a bytearray) is left to the caller when the header of bytes
+    occurs. `marshal` writes five bytes for a list and two for a dict, which bounds the depth.
     """
     try:
         seen = marshal.dumps(value, 2)
         packed = wire.pack(value)
     except (TypeError, ValueError):
         return None
-    if b"\xc4" in packed or b"\xc5" in packed or b"\xc6" in packed:
+    if len(seen) > 2 * wire.MAX_DEPTH and seen.count(b"[") + seen.count(b"{") >= wire.MAX_DEPTH:
         return None
-    if seen.count(b"[") + seen.count(b"{") >= wire.MAX_DEPTH:
+    if len(packed) > _SHORT:
+        headers = b"".join(header for header in _HEADERS if header in packed)
+    else:
+        headers = packed.translate(None, _OTHERS)
+    if not headers:
+        return packed, False
+    if any(header in headers for header in _BINARY):
         return None
-    return packed
+    return packed, _LONG(packed) is not None
+
+
+_SHORT: Final = 1000
+_BINARY: Final = (b"\xc4", b"\xc5", b"\xc6")
+_HEADERS: Final = (*_BINARY, b"\xd9", b"\xda", b"\xdb")
+_OTHERS: Final = bytes(set(range(256)) - set(b"".join(_HEADERS)))
+_LONG: Final = re.compile(rb"\xd9[\x60-\xff]|\xda|\xdb").search
 
 
 class Writer:
     """One walk over one value. Not shared between threads."""
 
-    __slots__ = ("_codecs", "_exact", "_left", "_refs", "_strict")
+    __slots__ = ("_codecs", "_exact", "_find", "_left", "_refs", "_strict")
 
     def __init__(
         self,
         codecs: Mapping[type, Write],
+        find: Callable[[type], Write | None],
         refs: RefSink | None,
         *,
         exact: bool = False,
         strict: bool = False,
     ) -> None:
         self._codecs = codecs
+        self._find = find
         self._refs = refs
         self._exact = exact
         self._strict = strict
@@ -75,9 +94,9 @@ class Writer:
             return self.mapping(value, depth)
         if kind is list:
             return self.sequence(value, depth)
-        write = self._codecs.get(kind)
+        write = self._codecs.get(kind) or self._find(kind)
         if write is None:
-            return self._unknown(value, kind, depth)
+            raise undeclared(kind)
         return write(self, value, depth)
 
     def text(self, text: str) -> Any:
@@ -127,11 +146,10 @@ class Writer:
         """Return an exact list, or a reference when it holds messages and the engine keeps it."""
         if self._exact and (depth >= _LOOK_DEPTH or self._left <= 0):
             return value
-        if self._refs is not None and value:
-            if isinstance(value[0], BaseMessage) or isinstance(value[-1], BaseMessage):
-                number = self._refs.sequence(value)
-                if number is not None:
-                    return wire.reference(wire.REF_SEQUENCE, number)
+        if self._refs is not None and holds_messages(value):
+            number = self._refs.sequence(value)
+            if number is not None:
+                return wire.reference(wire.REF_SEQUENCE, number)
         self._left -= len(value)
         kinds = set(map(type, value))
         if kinds <= (_SCALARS if self._looks(kinds, depth) else _PLAIN):
@@ -152,13 +170,12 @@ class Writer:
     def named(self, parts: Iterable[tuple[str, Any]], depth: int) -> list[Any]:
         """Return the wire values of named parts, in order; names serve the path of an error only."""
         out: list[Any] = []
-        name = ""
-        try:
-            for name, part in parts:
+        for name, part in parts:
+            try:
                 out.append(self.value(part, depth + 1))
-        except Refused as refused:
-            refused.steps.append(name)
-            raise
+            except Refused as refused:
+                refused.steps.append(name)
+                raise
         return out
 
     def message_number(self, message: BaseMessage) -> int | None:
@@ -175,10 +192,10 @@ class Writer:
             return False
         return self._left > 0
 
-    def _unknown(self, value: Any, kind: type, depth: int) -> Any:
-        if isinstance(value, BaseException):
-            return self._codecs[BaseException](self, value, depth)
-        raise undeclared(kind)
+
+def holds_messages(items: list[Any]) -> bool:
+    """Whether a list starts or ends with a message."""
+    return bool(items) and (isinstance(items[0], BaseMessage) or isinstance(items[-1], BaseMessage))
 
 
 def _has_surrogate(text: Any) -> bool:
@@ -189,13 +206,3 @@ def _has_surrogate(text: Any) -> bool:
     except UnicodeEncodeError:
         return True
     return False
-
-
-def undeclared(kind: type) -> Refused:
-    """Return the refusal of a type that nobody declared, with the remedy."""
-    name, short = name_of(kind), kind.__qualname__
-    return Refused(
-        f"type {name!r} is not known and would not come back as it was; declare it with "
-        f"memory.allow({short}) or threadkeep.open(..., types=[{short}]), or store plain data instead",
-        name,
-    )
