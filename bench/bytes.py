@@ -124,8 +124,8 @@ def main() -> None:
     parser.add_argument("--nested", action="store_true", help="the agent is a subgraph that shares messages")
     parser.add_argument(
         "--shape",
-        choices=("openai", "plain"),
-        default="openai",
+        choices=("plain", "openai"),
+        default="plain",
         help="what the model's messages carry besides their text",
     )
     parser.add_argument("--scratch", type=Path, help="directory for the database (default: a temporary one)")

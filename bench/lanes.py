@@ -48,7 +48,7 @@ class Plan:
     seed: str
     build: Callable[[Script, Any], Any] = agent
     loop: Loop | None = None
-    shape: str = "openai"
+    shape: str = "plain"
     thread_id: str = ""
 
     def delta(self) -> Plan:
