@@ -15,6 +15,8 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
+import threadkeep
+
 from .kit import Drive
 
 BACKENDS = os.environ.get("CHECKPOINTERS", "memory,sqlite").split(",")
@@ -48,8 +50,6 @@ def memory(backend: str, url: str) -> Iterator[Any]:
     """An open memory; what a test leaves behind must satisfy every invariant."""
     if backend == "langgraph":
         pytest.skip("needs Threadkeep's own API")
-    import threadkeep
-
     memory = threadkeep.open(url)
     yield memory
     if not memory.closed:

@@ -12,6 +12,8 @@ from langchain.agents import create_agent
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
+import threadkeep
+
 from .kit import Counted, Drive, Log, echo, human, texts, thread
 
 MODES = ["sync", "async", "exit"]
@@ -170,8 +172,6 @@ def test_everything_is_there_after_reopening(
 ) -> None:
     if backend != "sqlite":
         pytest.skip("memory:// ends with its process")
-    import threadkeep
-
     agent = create_agent(echo(), checkpointer=memory.checkpointer)
     for text in ("one", "two"):
         drive(agent.invoke, human(text), thread(), durability=mode)

@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
+from langgraph.graph import START, StateGraph
 
-from .kit import Drive, echo, human, says, texts, thread
+import threadkeep
+from threadkeep.errors import DuplicateHistoryWarning, MemoryClosed, SerializationError
+
+from .kit import Drive, Log, echo, human, says, texts, thread
 
 
 @pytest.mark.parametrize(
@@ -37,8 +41,6 @@ def test_no_thread_id_when_the_saver_is_called_directly(saver: Any, drive: Drive
 
 @pytest.mark.stricter
 def test_the_history_passed_again_by_hand(saver: Any, drive: Drive) -> None:
-    from threadkeep.errors import DuplicateHistoryWarning
-
     agent = create_agent(echo(), checkpointer=saver)
     history: list[Any] = []
     for turn, text in enumerate(("one", "two")):
@@ -46,7 +48,7 @@ def test_the_history_passed_again_by_hand(saver: Any, drive: Drive) -> None:
         if turn == 0:
             result = drive(agent.invoke, {"messages": list(history)}, thread())
         else:
-            with pytest.warns(DuplicateHistoryWarning, match=r"'t'.*2 messages"):
+            with pytest.warns(DuplicateHistoryWarning, match=r"'t'.*3 messages"):
                 result = drive(agent.invoke, {"messages": list(history)}, thread())
         history.append({"role": "assistant", "content": result["messages"][-1].text})
     # It is a warning: what the caller asked for is what is stored.
@@ -56,8 +58,6 @@ def test_the_history_passed_again_by_hand(saver: Any, drive: Drive) -> None:
 @pytest.mark.stricter
 @pytest.mark.parametrize("ids", ["none", "other"])
 def test_history_as_message_objects(saver: Any, drive: Drive, ids: str) -> None:
-    from threadkeep.errors import DuplicateHistoryWarning
-
     agent = create_agent(echo(), checkpointer=saver)
     drive(agent.invoke, human("one"), thread())
     again = [HumanMessage("one", id="x" if ids == "other" else None), says("1: one"), HumanMessage("two")]
@@ -85,8 +85,6 @@ def test_no_warning_where_nothing_is_duplicated(saver: Any, drive: Drive) -> Non
 
 @pytest.mark.stricter
 def test_use_after_close(memory: Any, drive: Drive) -> None:
-    from threadkeep.errors import MemoryClosed
-
     agent = create_agent(echo(), checkpointer=memory.checkpointer)
     drive(agent.invoke, human("one"), thread())
     saver, plain = memory.checkpointer, memory.threads.get("t")
@@ -110,8 +108,6 @@ def test_use_after_close(memory: Any, drive: Drive) -> None:
 @pytest.mark.stricter
 def test_use_after_with(url: str, backend: str, drive: Drive) -> None:
     """The checkpointer of a `with` that ended, as when an agent is built inside and used outside."""
-    import threadkeep
-
     with threadkeep.open(url) as memory:
         agent = create_agent(echo(), checkpointer=memory.checkpointer)
     with pytest.raises(threadkeep.MemoryClosed, match="closed"):
@@ -126,12 +122,6 @@ def test_the_memory_itself_passed_as_checkpointer(memory: Any) -> None:
 
 @pytest.mark.stricter
 def test_a_value_that_cannot_be_stored_names_its_place(saver: Any, drive: Drive) -> None:
-    from langgraph.graph import START, StateGraph
-
-    from threadkeep.errors import SerializationError
-
-    from .kit import Log
-
     graph = StateGraph(Log)
     graph.add_node("n", lambda state: {"log": [{"file": object()}]})
     graph.add_edge(START, "n")

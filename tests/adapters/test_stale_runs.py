@@ -13,6 +13,9 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
+import threadkeep
+from threadkeep.errors import StaleRun
+
 from .kit import Drive, Log, thread
 
 pytestmark = pytest.mark.stricter
@@ -67,8 +70,6 @@ def counting(saver: Any, hooks: dict[str, Callable[[], Any]] | None = None, **op
 
 
 def stale() -> Any:
-    from threadkeep.errors import StaleRun
-
     return pytest.raises(StaleRun)
 
 
@@ -276,8 +277,6 @@ def test_no_alarm_across_two_checkpointers_one_after_the_other(
     """Two processes that take turns are no second writers."""
     if backend != "sqlite":
         pytest.skip("memory:// has one process")
-    import threadkeep
-
     with threadkeep.open(url) as other:
         graphs = [counting(memory.checkpointer), counting(other.checkpointer)]
         for n in range(4):
@@ -288,8 +287,6 @@ def test_no_alarm_across_two_checkpointers_one_after_the_other(
 def test_two_checkpointers_on_one_file_at_once(memory: Any, url: str, backend: str, drive: Drive) -> None:
     if backend != "sqlite":
         pytest.skip("memory:// has one process")
-    import threadkeep
-
     with threadkeep.open(url) as other:
         rival = counting(other.checkpointer)
         drive(rival.invoke, {"log": ["old"]}, thread())

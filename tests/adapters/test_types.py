@@ -17,6 +17,9 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
+import threadkeep
+from threadkeep.errors import SerializationError
+
 from .kit import Drive, calls, human, script, thread
 
 pytestmark = pytest.mark.stricter
@@ -65,8 +68,6 @@ def shop(saver: Any) -> Any:
 
 
 def test_undeclared_types_are_refused_with_the_remedy(saver: Any, drive: Drive) -> None:
-    from threadkeep.errors import SerializationError
-
     with pytest.raises(SerializationError, match=r"(Order|Invoice|Size|Point).*allow"):
         drive(shop(saver).invoke, {}, thread(), durability="sync")
 
@@ -88,8 +89,6 @@ def test_declared_types_come_back_equal(memory: Any, drive: Drive, how: str) -> 
 def test_types_given_when_opening(url: str, backend: str, drive: Drive) -> None:
     if backend != "sqlite":
         pytest.skip("memory:// ends with its process")
-    import threadkeep
-
     for turn in range(2):
         with threadkeep.open(url, types=[Order, Invoice, Size, Point]) as memory:
             app = shop(memory.checkpointer)
@@ -148,7 +147,7 @@ def test_a_pydantic_state(memory: Any, drive: Drive) -> None:
 
 
 STRICT = """
-    import sys, warnings
+    import sys
     from dataclasses import dataclass
     from typing import TypedDict
 
