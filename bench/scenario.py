@@ -67,13 +67,6 @@ def turn(seed: str, number: int) -> Turn:
     )
 
 
-def message_text(message: BaseMessage) -> int:
-    """Bytes of a message's text: contents and the arguments of tool calls, as UTF-8."""
-    content = message.content if isinstance(message.content, str) else json.dumps(message.content)
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return len(content.encode()) + sum(len(json.dumps(call["args"]).encode()) for call in calls)
-
-
 def turn_text(seed: str, turns: int) -> int:
     """Bytes of message text in the first `turns` turns of a conversation."""
     said = (turn(seed, number) for number in range(turns))
