@@ -253,6 +253,40 @@ def test_subgraphs_and_interrupts(saver: Any, drive: Drive) -> None:
     assert same_record(saver, drive, build, play) > 20
 
 
+@pytest.mark.parametrize("mode", ["sync", "async", "exit"])
+def test_time_travel_over_subgraphs(saver: Any, drive: Drive, mode: str) -> None:
+    """A replayed subgraph starts from what it remembered before the replayed checkpoint.
+
+    LangGraph asks for it by `list(before=...)` with the id of a checkpoint of the parent graph, which
+    may not have been stored yet.
+    """
+
+    def build(each: Any) -> Any:
+        inner = StateGraph(State)
+        inner.add_node("count", lambda state: {"log": [f"inner {len(state['log'])}"]})
+        inner.add_edge(START, "count")
+        outer = StateGraph(State)
+        outer.add_node("first", lambda state: {"log": [f"first {len(state['log'])}"]})
+        outer.add_node("memo", inner.compile(checkpointer=True))
+        outer.add_node("plain", inner.compile())
+        outer.add_edge(START, "first")
+        outer.add_edge("first", "memo")
+        outer.add_edge("memo", "plain")
+        return outer.compile(checkpointer=each)
+
+    def play(app: Any) -> None:
+        for n in range(3):
+            drive(app.invoke, {"log": [f"in {n}"]}, thread(), durability="sync")
+        states = drive(app.get_state_history, thread())
+        for state in [s for s in states if s.next in (("memo",), ("plain",))][1:4]:
+            drive(app.invoke, None, state.config, durability=mode)
+            fork = drive(app.update_state, state.config, {"log": ["forked"]}, as_node="first")
+            drive(app.invoke, None, fork, durability=mode)
+            drive(app.invoke, {"log": ["again"]}, thread(), durability=mode)
+
+    assert same_record(saver, drive, build, play) > 20
+
+
 def test_messages_of_every_kind(saver: Any, drive: Drive) -> None:
     blocks = [
         {"type": "text", "text": "look"},

@@ -129,6 +129,21 @@ def test_before_and_exact_id(saver: Any, drive: Drive) -> None:
     assert drive(saver.get_tuple, unknown) is None
 
 
+def test_before_may_name_a_checkpoint_of_another_namespace_or_none_at_all(saver: Any, drive: Drive) -> None:
+    """As a replayed subgraph asks: what did I know before that checkpoint of my parent?"""
+    made = []
+    for n in range(3):
+        made.append(str(uuid6()))
+        put(saver, drive, {"n": n}, checkpoint_id=made[-1])
+        put(saver, drive, {"n": n}, namespace="sub")
+    sub = thread("t", checkpoint_ns="sub")
+    never_stored = {"configurable": {"checkpoint_id": str(uuid6())}}
+    asked = [drive(saver.list, sub, before={"configurable": {"checkpoint_id": each}}) for each in made]
+    assert [[t.checkpoint["channel_values"]["n"] for t in found] for found in asked] == [[], [0], [1, 0]]
+    assert len(drive(saver.list, sub, before=never_stored)) == 3
+    assert len(drive(saver.list, sub, before=never_stored, limit=1)) == 1
+
+
 def test_list_without_a_config_sees_every_thread(saver: Any, drive: Drive) -> None:
     for name, namespace in itertools.product("abc", ["", "sub"]):
         put(saver, drive, {"n": name}, thread_id=name, namespace=namespace)
