@@ -18,6 +18,10 @@
         ├── StorageReadOnly (PermissionError)
         ├── NotADatabase                     the file is something else, or damaged
         └── SchemaMissing                    the tables are not there, or are of another version
+
+    ThreadkeepWarning (UserWarning)
+    ├── DuplicateHistoryWarning              a run was given messages that its thread holds already
+    └── ChangedMessageWarning                a stored message was changed in place; the record was not
 """
 
 from __future__ import annotations
@@ -123,3 +127,15 @@ class NotADatabase(StorageError):
 
 class SchemaMissing(StorageError):
     """The tables are missing, or belong to another version of Threadkeep."""
+
+
+class ThreadkeepWarning(UserWarning):
+    """Root of everything Threadkeep warns of."""
+
+
+class DuplicateHistoryWarning(ThreadkeepWarning):
+    """A run was given, as new input, messages that its thread holds already."""
+
+
+class ChangedMessageWarning(ThreadkeepWarning):
+    """A message of an earlier turn was changed in place; the record keeps what was stored."""

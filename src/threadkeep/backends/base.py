@@ -104,6 +104,10 @@ class Driver(Protocol):
     url: str
     linger: float
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+
     def read(self, op: Op[T]) -> T:
         """Run a reading operation on one consistent snapshot."""
 
@@ -124,6 +128,12 @@ class Driver(Protocol):
 
     def flush_soon(self, *, now: bool = False) -> None:
         """Have the driver's own thread flush: at once, or when `linger` has passed."""
+
+    async def settled(self, work: Work, *, now: bool = True) -> None:
+        """Wait on the running loop until a queued work is settled."""
+
+    def give_back(self) -> None:
+        """Return what deletions freed to the file system."""
 
     def size(self) -> int:
         """Return the bytes the database takes on disk."""

@@ -140,6 +140,7 @@ class ThreadCache:
     def remember(self, head: Head, *, newest: bool) -> None:
         """Keep a checkpoint, and let the oldest ones go with the list versions that only they used."""
         place = (head.namespace, head.id)
+        self.delta = self.delta or "counters" in head.extra
         self.heads[place] = head
         self.heads.move_to_end(place)
         if newest:

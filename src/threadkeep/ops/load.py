@@ -174,6 +174,8 @@ def resolve(chain: list[LoadedCheckpoint], names: Names, memo: dict[int, Manifes
         bodies.append((row, body))
         if body.depth == 0:
             break
+        if memo is not None and row.parent is not None and (manifest := memo.get(row.parent)) is not None:
+            break
     for row, body in reversed(bodies):
         manifest = _apply(manifest, row, body, names)
         if memo is not None:

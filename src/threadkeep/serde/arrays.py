@@ -39,7 +39,7 @@ def _write_scalar(writer: Writer, value: Any, depth: int) -> Ext:
 
 def _write_text(writer: Writer, value: Any, depth: int) -> Ext:
     """Write a NumPy text or bytes as what it holds: as array items they lose NULs at the end."""
-    plain = bytes(value) if isinstance(value, bytes) else writer.text(str(value))
+    plain = bytes(value) if isinstance(value, bytes) else writer.text(str.__str__(value))
     return Ext(wire.ARRAY, wire.pack([plain]))
 
 

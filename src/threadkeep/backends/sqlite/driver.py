@@ -55,6 +55,11 @@ class SQLiteDriver:
         self._at_exit = weakref.finalize(self, lambda: None)
         atexit.register(_close_at_exit, weakref.ref(self))
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
     # opening
 
     def _open(self, create: bool) -> None:

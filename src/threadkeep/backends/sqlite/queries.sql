@@ -427,3 +427,89 @@ SELECT count(*), coalesce(sum(length(thread_id) + length(owner) + coalesce(lengt
 -- name: hide_checkpoint
 -- Keep a superseded checkpoint only for the changes that were stored against it.
 UPDATE checkpoints SET hidden = 2 WHERE key = ?;
+
+-- name: owner_threads
+-- Walk an owner's threads, the latest created first.
+SELECT id, digest, owner_digest, owner, thread_id FROM threads
+WHERE owner_digest = ? AND id < ? ORDER BY id DESC LIMIT ?;
+
+-- name: writes_between
+-- Read the pending writes of a namespace's checkpoints in a range of ids.
+SELECT checkpoint, task, body FROM writes
+WHERE thread = ? AND checkpoint BETWEEN ? AND ? AND namespace = ?;
+
+-- name: content_codecs
+-- Read which values a thread has, of which kind, and how large they are.
+SELECT key, codec, length(body) FROM contents WHERE key BETWEEN ? AND ?;
+
+-- name: drop_transcript
+-- Remove an entry of a thread's record.
+DELETE FROM transcript WHERE key = ?;
+
+-- name: integrity
+-- Have SQLite check the file.
+PRAGMA integrity_check(20);
+
+-- name: stray_contents
+-- Find threads that are gone and left rows.
+SELECT DISTINCT key >> 32 FROM contents WHERE key >> 32 NOT IN (SELECT id FROM threads);
+
+-- name: stray_sequences
+-- Find threads that are gone and left rows.
+SELECT DISTINCT key >> 32 FROM sequences WHERE key >> 32 NOT IN (SELECT id FROM threads);
+
+-- name: stray_checkpoints
+-- Find threads that are gone and left rows.
+SELECT DISTINCT key >> 32 FROM checkpoints WHERE key >> 32 NOT IN (SELECT id FROM threads);
+
+-- name: stray_branches
+-- Find threads that are gone and left rows.
+SELECT DISTINCT key >> 32 FROM branches WHERE key >> 32 NOT IN (SELECT id FROM threads);
+
+-- name: stray_runs
+-- Find threads that are gone and left rows.
+SELECT DISTINCT key >> 32 FROM runs WHERE key >> 32 NOT IN (SELECT id FROM threads);
+
+-- name: stray_transcript
+-- Find threads that are gone and left rows.
+SELECT DISTINCT key >> 32 FROM transcript WHERE key >> 32 NOT IN (SELECT id FROM threads);
+
+-- name: stray_calls
+-- Find threads that are gone and left rows.
+SELECT DISTINCT key >> 32 FROM calls WHERE key >> 32 NOT IN (SELECT id FROM threads);
+
+-- name: stray_writes
+-- Find threads that are gone and left rows.
+SELECT DISTINCT thread FROM writes WHERE thread NOT IN (SELECT id FROM threads);
+
+-- name: stray_namespaces
+-- Find threads that are gone and left rows.
+SELECT DISTINCT thread FROM namespaces WHERE thread NOT IN (SELECT id FROM threads);
+
+-- name: stray_labels
+-- Find threads that are gone and left rows.
+SELECT DISTINCT thread FROM labels WHERE thread NOT IN (SELECT id FROM threads);
+
+-- name: last_contents
+-- Find the greatest key of a thread.
+SELECT max(key) FROM contents WHERE key BETWEEN ? AND ?;
+
+-- name: last_sequences
+-- Find the greatest key of a thread.
+SELECT max(key) FROM sequences WHERE key BETWEEN ? AND ?;
+
+-- name: last_checkpoints
+-- Find the greatest key of a thread.
+SELECT max(key) FROM checkpoints WHERE key BETWEEN ? AND ?;
+
+-- name: last_runs
+-- Find the greatest key of a thread.
+SELECT max(key) FROM runs WHERE key BETWEEN ? AND ?;
+
+-- name: last_transcript
+-- Find the greatest key of a thread.
+SELECT max(key) FROM transcript WHERE key BETWEEN ? AND ?;
+
+-- name: last_calls
+-- Find the greatest key of a thread.
+SELECT max(key) FROM calls WHERE key BETWEEN ? AND ?;

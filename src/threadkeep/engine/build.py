@@ -1,0 +1,183 @@
+"""Rows become values: for a run its own live objects, for everybody else copies."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from threadkeep.engine.cache import Head, Item, ListVersion, ThreadCache
+from threadkeep.errors import ChangedMessageWarning
+from threadkeep.ids import unpack_message_id
+from threadkeep.ops import packing
+from threadkeep.ops.load import Stored
+from threadkeep.ops.packing import Entry
+from threadkeep.serde import Serde, copy_of, matches, snapshot
+
+
+class Builder:
+    """Builds values from what was read and what the process keeps.
+
+    With `live` the messages it builds are the run's own and are kept; without it every message is new.
+    """
+
+    def __init__(
+        self,
+        serde: Serde,
+        stored: Stored,
+        cache: ThreadCache | None,
+        *,
+        live: bool = False,
+        wrap: Callable[[list[Any]], Any],
+    ) -> None:
+        self.wrap = wrap
+        self._serde = serde
+        self._stored = stored
+        self._cache = cache
+        self._live = live and cache is not None
+
+    # what serde asks
+
+    def message(self, number: int) -> BaseMessage:
+        """Return the message stored under a number."""
+        item = self._cache.items.get(number) if self._cache is not None else None
+        if item is not None:
+            return self._live_message(item) if self._live else copy_of(item.snapshot)
+        codec, message_id, body = self._stored.contents[number]
+        text = None if message_id is None else unpack_message_id(message_id)
+        message = self._decode(codec, body, text)
+        if self._live and self._cache is not None:
+            self._cache.add_item(Item(number, message, snapshot(message)), 4 * len(body) + 400)
+        return message
+
+    def text(self, number: int) -> str:
+        """Return the text stored under a number."""
+        return self._content(number)[1].decode("utf-8", "surrogatepass")
+
+    def sequence(self, number: int) -> list[Any]:
+        """Return the list stored as a version."""
+        items = self._items(number)
+        if not self._live:
+            return self._copies(items)
+        return [self._element(item) for item in items]
+
+    # values
+
+    def value(self, entry: Entry) -> Any:
+        """Return the value an entry stands for."""
+        kind = entry[0]
+        if kind == packing.NONE:
+            return None
+        if kind == packing.INLINE:
+            return self._serde.decode(entry[1], self)
+        if kind == packing.CONTENT:
+            return self._serde.decode(self._content(entry[1])[1], self)
+        if kind == packing.SNAPSHOT:
+            return self.wrap(self.sequence(entry[1]))
+        if kind == packing.MAPPING:
+            return dict(self._element(item) for item in self._items(entry[1]))
+        return self.sequence(entry[1])
+
+    def _copies(self, items: list[Any]) -> list[Any]:
+        known = self._cache.items if self._cache is not None else {}
+        return [
+            copy_of(item.snapshot) if (item := known.get(n)) is not None else self._element(n) for n in items
+        ]
+
+    def _element(self, item: Any) -> Any:
+        if not isinstance(item, int):
+            return self._serde.decode(item, self)
+        if self._cache is not None and item in self._cache.items:
+            return self.message(item)
+        codec, body = self._content(item)
+        if codec in (packing.VALUE, packing.VALUE_REFS):
+            return self._serde.decode(body, self)
+        return self.message(item)
+
+    def _content(self, number: int) -> tuple[int, bytes]:
+        if self._cache is not None and (known := self._cache.values.get(number)) is not None:
+            return known
+        codec, _, body = self._stored.contents[number]
+        return codec, body
+
+    def _items(self, number: int) -> list[Any]:
+        found = self._stored.lists.get(number)
+        if found is not None:
+            return found[0]
+        assert self._cache is not None
+        return self._cache.lists[number].items
+
+    def _decode(self, codec: int, body: bytes, message_id: str | None) -> BaseMessage:
+        if codec != packing.ALIAS:
+            return self._serde.message(body, message_id, self)
+        target = int.from_bytes(body, "big")
+        if target in self._stored.contents:
+            codec, _, body = self._stored.contents[target]
+            return self._decode(codec, body, message_id)
+        assert self._cache is not None
+        message = copy_of(self._cache.items[target].snapshot, message_id)
+        if message_id is None:
+            message.__dict__["id"] = None
+        return message
+
+    def _live_message(self, item: Item) -> BaseMessage:
+        if matches(item.message, item.snapshot):
+            return item.message
+        # Its object was changed after it was stored: the record keeps what it was.
+        assert self._cache is not None
+        if self._cache.by_object.get(id(item.message)) is item:
+            warnings.warn(
+                f"message {item.message_id!r} of thread {self._cache.ref.thread_id!r} was changed in place after its "
+                "turn; the thread keeps what was stored. To change it, return a message with the same id from a node",
+                ChangedMessageWarning,
+                stacklevel=2,
+            )
+            del self._cache.by_object[id(item.message)]
+        item.message = copy_of(item.snapshot)
+        self._cache.by_object[id(item.message)] = item
+        return item.message
+
+
+def live_values(builder: Builder, cache: ThreadCache, head: Head) -> dict[str, Any]:
+    """Return a checkpoint's values for a run, and keep its lists as the base of what the run stores."""
+    values = {}
+    for channel, entry in head.values.items():
+        if entry[0] in (packing.LIST, packing.SNAPSHOT) and (known := cache.lists.get(entry[1])) is not None:
+            items = builder.sequence(entry[1])
+            if known.values is None:
+                known.live = list(items)
+            cache.add_list(known)
+            values[channel] = items if entry[0] == packing.LIST else builder.wrap(items)
+        else:
+            values[channel] = builder.value(entry)
+    return values
+
+
+def adopt(cache: ThreadCache, stored: Stored, head: Head) -> None:
+    """Keep the lists and the values that a checkpoint's entries refer to."""
+    for entry in head.values.values():
+        if len(entry) == 3 and entry[1] not in cache.lists and entry[1] in stored.lists:
+            items, changes, root = stored.lists[entry[1]]
+            version = ListVersion(entry[1], root, changes, items)
+            version.values = _value_bytes(items, stored, cache)
+            cache.lists[entry[1]] = version
+        if entry[0] == packing.CONTENT and entry[1] in stored.contents:
+            codec, _, body = stored.contents[entry[1]]
+            cache.values[entry[1]] = codec, body
+
+
+def _value_bytes(items: list[Any], stored: Stored, cache: ThreadCache) -> list[bytes] | None:
+    """Return the packed items of a list that holds no message, or None."""
+    packed = []
+    for item in items:
+        if not isinstance(item, int):
+            packed.append(item)
+        elif item in stored.contents and stored.contents[item][0] == packing.VALUE:
+            codec, _, body = stored.contents[item]
+            cache.values[item] = codec, body
+            packed.append(body)
+        else:
+            return None
+    return packed

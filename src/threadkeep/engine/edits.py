@@ -1,0 +1,173 @@
+"""Flows that add to a thread without a graph: append messages, fork."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from langchain_core.messages import BaseMessage, convert_to_messages
+
+from threadkeep import ids
+from threadkeep.backends.base import Op
+from threadkeep.engine import records
+from threadkeep.engine.engine import Engine, Flow, Read, View
+from threadkeep.engine.puts import MESSAGES, PutRequest
+from threadkeep.errors import ConfigurationError, MessageNotFound, StaleRun
+from threadkeep.models import CheckpointInfo
+from threadkeep.ops import load, transcript
+from threadkeep.ops.rows import SOURCES, ThreadRef
+
+_ATTEMPTS = 16
+
+
+def append(engine: Engine, ref: ThreadRef, messages: Any) -> Flow[CheckpointInfo]:
+    """Add messages to a thread's state and record with one durable checkpoint.
+
+    An append that another writer overtook is made again on the new head.
+    """
+    new = _messages(messages)
+    for attempt in range(_ATTEMPTS):
+        view = yield from engine.get(ref, "", None, live=True)
+        if view is not None and "counters" in view.head.extra and MESSAGES not in view.values:
+            raise ConfigurationError(
+                f"thread {ref.thread_id!r} keeps its messages in a DeltaChannel, which only its graph can resolve; "
+                "add messages with graph.update_state(config, {'messages': [...]})",
+                thread_id=ref.thread_id,
+            )
+        request = _append_request(engine, view, new)
+        try:
+            yield from engine.put(ref, request, wait=True)
+        except StaleRun:
+            if attempt == _ATTEMPTS - 1:
+                raise
+            continue
+        break
+    return (yield from _stored(engine, ref, request))
+
+
+def _messages(messages: Any) -> list[BaseMessage]:
+    items = messages if isinstance(messages, list) else [messages]
+    if not items:
+        raise ConfigurationError("append was given no message; pass at least one")
+    converted = convert_to_messages(items)
+    for message in converted:
+        if message.type == "remove":
+            raise ConfigurationError("append takes messages to add; to take one out of the state, use an agent's reducer")
+    return [m if m.id is not None else m.model_copy(update={"id": str(uuid.uuid4())}) for m in converted]
+
+
+def _append_request(engine: Engine, view: View | None, new: list[BaseMessage]) -> PutRequest:
+    values = dict(view.values) if view is not None else {}
+    merged = list(values.get(MESSAGES) or [])
+    places = {message.id: n for n, message in enumerate(merged) if isinstance(message, BaseMessage)}
+    for message in new:
+        if message.id in places:
+            merged[places[message.id]] = message
+        else:
+            places[message.id] = len(merged)
+            merged.append(message)
+    values[MESSAGES] = merged
+    versions = dict(view.head.versions) if view is not None else {}
+    versions[MESSAGES] = next_version(max(versions.values(), default=None))
+    return _request(engine, view, values, versions, "update", [MESSAGES])
+
+
+def next_version(current: Any) -> Any:
+    """Return the channel version after the greatest, continuing its kind: integer, float or LangGraph's text."""
+    if current is None:
+        return 1
+    if isinstance(current, str):
+        whole, _, rest = current.partition(".")
+        return f"{int(whole) + 1:032}" + (f".{rest}" if rest else "")
+    return current + 1
+
+
+def _request(
+    engine: Engine,
+    view: View | None,
+    values: Mapping[str, Any],
+    versions: Mapping[str, Any],
+    source: str,
+    updated: list[str] | None,
+) -> PutRequest:
+    head = view.head if view is not None else None
+    parent = None if head is None else ids.unpack_id(head.id)
+    identifier = ids.new_checkpoint_id(engine.clock, after=parent)
+    checkpoint = {
+        "v": 2 if head is None else head.extra.get("v", 2),
+        "ts": datetime.fromtimestamp(engine.clock() / 1e6, timezone.utc).isoformat(),
+        "id": identifier,
+        "channel_values": values,
+        "channel_versions": versions,
+        "versions_seen": {} if head is None else head.seen,
+        "updated_channels": updated,
+    }
+    step = 0 if head is None else head.step + 1
+    return PutRequest(
+        namespace="",
+        parent_id=None if head is None else head.id,
+        guarded=True,
+        addressed=source == "fork",
+        checkpoint=checkpoint,
+        metadata={"source": source, "step": step, "parents": {}},
+        snapshots={},
+    )
+
+
+def _stored(engine: Engine, ref: ThreadRef, request: PutRequest) -> Flow[CheckpointInfo]:
+    state = yield from records.state(engine, ref, request.checkpoint["id"])
+    return state.checkpoint
+
+
+def fork(engine: Engine, ref: ThreadRef, checkpoint_id: str | None, before: str | None) -> Flow[CheckpointInfo]:
+    """Start a branch at a checkpoint, or before a message entered; it becomes the current one."""
+    if (checkpoint_id is None) == (before is None):
+        raise ConfigurationError("fork takes a checkpoint_id or before=<message id>: pass exactly one")
+    view: View | None = None
+    if before is not None:
+        place = yield from _before(engine, ref, before)
+        if place is not None:
+            view = yield from engine.get(ref, "", place, live=False)
+    else:
+        view = yield from engine.get(ref, "", ids.pack_id(str(checkpoint_id)), live=False)
+        if view is None:
+            yield from records.info(engine, ref)
+            raise records.no_checkpoint(ref, checkpoint_id)
+    values = view.values if view is not None else {}
+    versions = view.head.versions if view is not None else {}
+    request = _request(engine, view, values, versions, "fork", None)
+    yield from engine.put(ref, request, wait=True)
+    return (yield from _stored(engine, ref, request))
+
+
+def _before(engine: Engine, ref: ThreadRef, message_id: str) -> Flow[bytes | None]:
+    """Return the id of the last checkpoint before a message came; None when it came first."""
+    yield from records.info(engine, ref)
+
+    def op() -> Op[tuple[bool, bytes | None]]:
+        found = yield from transcript.entered(ref, message_id)
+        if found is None:
+            return False, None
+        thread, seq, _, _ = found
+        row = (yield from _row(thread, seq)).row
+        # The checkpoint of a run's input holds the message already, not yet in the state.
+        while row.parent is not None:
+            row = (yield from _row(thread, row.parent)).row
+            if SOURCES[row.source : row.source + 1] != ("input",):
+                return True, row.id
+        return True, None
+
+    def _row(thread: int, seq: int) -> Op[load.Manifest]:
+        return load.load_manifest(thread, seq, engine.names)
+
+    known, place = yield Read(op())
+    if not known:
+        raise MessageNotFound(
+            f"thread {ref.thread_id!r} has no message {message_id!r}; messages() lists those it has",
+            thread_id=ref.thread_id,
+            message_id=message_id,
+        )
+    return place
+

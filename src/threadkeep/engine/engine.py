@@ -1,0 +1,453 @@
+"""The engine: what one open memory does, as flows that say what to read and what to wait for.
+
+A flow is a generator of requests. `run` and `arun` carry them out, blocking or on an event loop; so
+every piece of logic stands here once. A write is prepared at once, in the caller's thread, under the
+thread's lock, and then waits for the next transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from threadkeep import ids
+from threadkeep.backends.base import Driver, Op, Retry, Work
+from threadkeep.engine.build import Builder, adopt, live_values
+from threadkeep.engine.cache import Head, ThreadCache, Threads
+from threadkeep.engine.puts import PutRequest, WritesRequest, prepare_put, prepare_writes
+from threadkeep.ops import load, packing, put
+from threadkeep.ops.load import Loaded, Stored
+from threadkeep.ops.names import Names
+from threadkeep.ops.rows import ThreadRef
+from threadkeep.ops.threads import find
+from threadkeep.serde import Serde
+
+T = TypeVar("T")
+_MOST_FAILURES = 256
+
+
+class Read(NamedTuple):
+    """Run a reading operation and send back what it returns."""
+
+    op: Op[Any]
+
+
+class Write(NamedTuple):
+    """Run a writing operation after everything queued, and send back what it returns."""
+
+    op: Callable[[], Op[Any]]
+
+
+class Settle(NamedTuple):
+    """Wait until a queued work is settled; with `now` without lingering for company."""
+
+    work: Work
+    now: bool
+
+
+Flow = Generator[Read | Write | Settle, Any, T]
+
+
+class Pending(NamedTuple):
+    """A pending write with its value."""
+
+    task_id: str
+    channel: str
+    value: Any
+
+
+@dataclass(slots=True)
+class View:
+    """A checkpoint with its values and pending writes, as one caller is given it."""
+
+    head: Head
+    values: dict[str, Any]
+    pending: list[Pending]
+
+
+class Engine:
+    """Everything that is shared by the objects of one open memory."""
+
+    def __init__(self, driver: Driver, serde: Serde, clock: ids.Clock) -> None:
+        self.driver = driver
+        self.serde = serde
+        self.clock = clock
+        self.names = Names()
+        self.threads = Threads()
+        self.wrap_snapshot: Callable[[list[Any]], Any] = lambda items: items
+        self._failures: OrderedDict[tuple[bytes, bytes], BaseException] = OrderedDict()
+        self._failing = threading.Lock()
+        driver.read(self.names.refresh())
+
+    # running flows
+
+    def run(self, flow: Flow[T]) -> T:
+        """Carry out a flow, blocking."""
+        try:
+            request = next(flow)
+            while True:
+                try:
+                    answer = self._serve(request)
+                except BaseException as error:
+                    request = flow.throw(error)
+                else:
+                    request = flow.send(answer)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    def _serve(self, request: Read | Write | Settle) -> Any:
+        if isinstance(request, Read):
+            return self.driver.read(request.op)
+        if isinstance(request, Write):
+            return self.driver.write(request.op)
+        if request.now or not request.work.wait(self.driver.linger):
+            self.driver.flush()
+            request.work.wait(None)
+        return None
+
+    async def arun(self, flow: Flow[T]) -> T:
+        """Carry out a flow on the running event loop."""
+        try:
+            request = next(flow)
+            while True:
+                try:
+                    answer = await self._aserve(request)
+                except BaseException as error:
+                    request = flow.throw(error)
+                else:
+                    request = flow.send(answer)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    async def _aserve(self, request: Read | Write | Settle) -> Any:
+        if isinstance(request, Read):
+            return await self.driver.aread(request.op)
+        if isinstance(request, Write):
+            return await self.driver.awrite(request.op)
+        await self.driver.settled(request.work, now=request.now)
+        return None
+
+    # threads
+
+    def ref(self, owner: str, thread_id: object) -> ThreadRef:
+        """Return a thread's reference. Raises InvalidThreadId."""
+        text = ids.check_thread_id(thread_id)
+        return ThreadRef(owner, text, ids.digest(owner, text))
+
+    def settled(self, ref: ThreadRef) -> Flow[ThreadCache | None]:
+        """Wait for what is queued for a thread; return what the process keeps of it."""
+        cache = self.threads.get(ref.digest)
+        if cache is not None and cache.last_work is not None and not cache.last_work.done:
+            yield Settle(cache.last_work, True)
+        return cache
+
+    def cache(self, ref: ThreadRef) -> Flow[ThreadCache]:
+        """Return what the process keeps of a thread, with its counters read where it is new here."""
+        cache = self.threads.get(ref.digest)
+        if cache is not None:
+            return cache
+        row = yield Read(find(ref))
+        return self._add_cache(ref, row)
+
+    def _add_cache(self, like: ThreadRef, row: Any) -> ThreadCache:
+        ref = ThreadRef(like.owner, like.thread_id, like.digest)
+        if row is not None:
+            ref.key, ref.version, ref.sweep = row.id, row.version, row.sweep
+            ref.claimed = ref.next_content = row.next_content
+        return self.threads.add(ThreadCache(ref))
+
+    # checkpoints
+
+    def get(self, ref: ThreadRef, namespace: str, checkpoint: bytes | None, *, live: bool) -> Flow[View | None]:
+        """Return a checkpoint, the newest when none is named; with `live` as a run's own objects."""
+        cache = yield from self.settled(ref)
+        while cache is not None and checkpoint is None and (head := cache.newest.get(namespace)) is not None:
+            work = cache.last_work
+            found = yield Read(load.peek(cache.ref, namespace, head.id, self.names, cache))
+            if found is not None:
+                _, writes, stored = found
+                return self._view(cache, head, writes, stored, live)
+            if cache.last_work is work:
+                self.threads.drop(cache)
+            # Otherwise a write of this process came between: look again once it is settled.
+            cache = yield from self.settled(ref)
+        loaded = yield Read(load.load(ref, namespace, checkpoint, self.names, None))
+        if loaded is None:
+            return None
+        return self._loaded_view(ref, namespace, checkpoint is None, loaded, live)
+
+    def _loaded_view(self, ref: ThreadRef, namespace: str, newest: bool, loaded: Loaded, live: bool) -> View:
+        cache = self.threads.get(ref.digest)
+        if cache is not None and (cache.ref.key != loaded.row.id or cache.ref.sweep != loaded.row.sweep):
+            self.threads.drop(cache)
+            cache = None
+        head = self.head(loaded.manifest, namespace)
+        if not live:
+            return self._view(None, head, loaded.writes, loaded.stored, False)
+        if cache is None:
+            cache = self._add_cache(ref, loaded.row)
+        with cache.lock:
+            adopt(cache, loaded.stored, head)
+            # Only the newest checkpoint of a thread that stands at the version read here is the newest.
+            cache.remember(head, newest=newest and cache.ref.version == loaded.row.version)
+        return self._view(cache, head, loaded.writes, loaded.stored, True)
+
+    def head(self, manifest: load.Manifest, namespace: str) -> Head:
+        """Return a manifest as the process keeps it."""
+        updated = manifest.body.updated
+        return Head.of(manifest, namespace, None if updated is None else [self.names.decode(n) for n in updated])
+
+    def _view(self, cache: ThreadCache | None, head: Head, writes: list[Any], stored: Stored, live: bool) -> View:
+        if cache is None:
+            return self.view(head, writes, stored)
+        with cache.lock:
+            builder = self.builder(stored, cache, live=live)
+            if live:
+                adopt(cache, stored, head)
+                values = live_values(builder, cache, head)
+            else:
+                values = {channel: builder.value(entry) for channel, entry in head.values.items()}
+            return View(head, values, self._pending(builder, writes))
+
+    def builder(self, stored: Stored, cache: ThreadCache | None = None, *, live: bool = False) -> Builder:
+        """Return what builds values from stored rows."""
+        return Builder(self.serde, stored, cache, live=live, wrap=self.wrap_snapshot)
+
+    def view(self, head: Head, writes: list[Any], stored: Stored) -> View:
+        """Return a checkpoint built from what was read alone."""
+        builder = self.builder(stored)
+        values = {channel: builder.value(entry) for channel, entry in head.values.items()}
+        return View(head, values, self._pending(builder, writes))
+
+    def _pending(self, builder: Builder, writes: list[Any]) -> list[Pending]:
+        found = []
+        for task, body in writes:
+            path, entries = packing.unpack_writes(body)
+            task_id = ids.unpack_id(task)
+            for index, (name, *entry) in entries.items():
+                value = builder.value(tuple(entry))
+                found.append((self.names.decode(path), task_id, index, Pending(task_id, self.names.decode(name), value)))
+        found.sort(key=lambda line: line[:3])
+        return [line[3] for line in found]
+
+    def put(self, ref: ThreadRef, request: PutRequest, *, wait: bool) -> Flow[None]:
+        """Store a checkpoint; without `wait` return once it is queued.
+
+        Raises StaleRun, SerializationError, and the storage errors. A failure of what was only queued
+        is raised by the run's next call.
+        """
+        self._raise_failure(ref, request.parent_id)
+        work = None
+        while work is None:
+            cache = yield from self.cache(ref)
+            parent = yield from self._parent(cache, request.namespace, request.parent_id)
+            with cache.lock:
+                if cache.dropped:
+                    continue
+                work = self._put_work(cache, request, parent)
+                if work is None:
+                    # Put before, the same; it may still be on its way.
+                    work = cache.last_work
+                    break
+                self._enqueue(cache, work)
+        if work is None:
+            return
+        if not wait:
+            self.driver.flush_soon()
+            return
+        yield Settle(work, True)
+        if work.error is not None:
+            raise work.error
+
+    def _parent(self, cache: ThreadCache, namespace: str, parent_id: bytes | None) -> Flow[Head | None]:
+        if parent_id is None:
+            return None
+        head = cache.heads.get((namespace, parent_id))
+        if head is not None or cache.ref.key is None:
+            return head
+        if cache.last_work is not None and not cache.last_work.done:
+            yield Settle(cache.last_work, True)
+        loaded = yield Read(load.load(cache.ref, namespace, parent_id, self.names, None))
+        return self._keep(cache, namespace, loaded)
+
+    def _keep(self, cache: ThreadCache, namespace: str, loaded: Loaded | None) -> Head | None:
+        """Make a checkpoint that was read a base for what follows."""
+        if loaded is None:
+            return None
+        head = self.head(loaded.manifest, namespace)
+        with cache.lock:
+            adopt(cache, loaded.stored, head)
+            live_values(self.builder(loaded.stored, cache, live=True), cache, head)
+            cache.remember(head, newest=False)
+        return head
+
+    def _put_work(self, cache: ThreadCache, request: PutRequest, parent: Head | None) -> Work | None:
+        identifier = ids.pack_id(request.checkpoint["id"])
+        existing = cache.heads.get((request.namespace, identifier))
+        state = _Prepared(cache)
+
+        def prepare(target: ThreadCache, base: Head | None, old: Head | None) -> bool:
+            try:
+                new, head = prepare_put(self.serde, self.names, target, request, base, old, self.clock())
+            except BaseException:
+                self.threads.drop(target)
+                raise
+            state.cache = target
+            state.op = None if new is None else lambda: put.put_checkpoint(target.ref, new)
+            state.names = new is not None and bool(new.rows.names)
+            if new is not None:
+                target.remember(head, newest=True)
+            return new is not None
+
+        def refresh() -> None:
+            fresh = self._reload(cache.ref)
+            base = self._reload_head(fresh, request.namespace, request.parent_id)
+            old = self._reload_head(fresh, request.namespace, identifier)
+            with fresh.lock:
+                prepare(fresh, base, old)
+
+        if not prepare(cache, parent, existing):
+            return None
+        return self._work(state, refresh, (cache.ref.digest, identifier))
+
+    def put_writes(self, ref: ThreadRef, request: WritesRequest, *, now: bool) -> Flow[None]:
+        """Store a task's pending writes, together with the next checkpoint if it comes at once."""
+        self._raise_failure(ref, request.checkpoint)
+        cache = yield from self.cache(ref)
+        while cache.dropped:
+            cache = yield from self.cache(ref)
+        state = _Prepared(cache)
+
+        def prepare(target: ThreadCache) -> None:
+            try:
+                new = prepare_writes(self.serde, self.names, target, request, self.clock())
+            except BaseException:
+                self.threads.drop(target)
+                raise
+            state.cache = target
+            state.op = lambda: put.put_writes(target.ref, new)
+            state.names = bool(new.rows.names)
+
+        def refresh() -> None:
+            fresh = self._reload(cache.ref)
+            with fresh.lock:
+                prepare(fresh)
+
+        with cache.lock:
+            prepare(cache)
+            work = self._work(state, refresh, None)
+            self._enqueue(cache, work)
+            now = now or cache.delta
+        yield Settle(work, now)
+        if work.error is not None:
+            raise work.error
+
+    def _enqueue(self, cache: ThreadCache, work: Work) -> None:
+        cache.last_work = work
+        self.driver.enqueue(work)
+
+    def _work(self, state: _Prepared, refresh: Callable[[], None], place: tuple[bytes, bytes] | None) -> Work:
+        def settled() -> None:
+            if work.error is None:
+                state.cache.ref.commit()
+                if state.names:
+                    self.driver.read(self.names.refresh())
+                return
+            self.threads.drop(state.cache)
+            if place is not None:
+                self._record_failure(place, work.error)
+
+        work = Work(state.start, refresh=refresh, rolled_back=lambda: state.cache.ref.restore(), settled=settled)
+        return work
+
+    def _reload(self, ref: ThreadRef) -> ThreadCache:
+        """Return a cache that fits the database again, for a work whose preparation does not."""
+        old = self.threads.get(ref.digest)
+        fresh = ThreadRef(ref.owner, ref.thread_id, ref.digest)
+        row = self.driver.read(find(fresh))
+        if old is not None:
+            now = old.ref
+            fits = row is None if now.key is None else row is not None and (row.id, row.sweep) == (now.key, now.sweep)
+            if fits and (now.key is None or now.next_content <= now.claimed or row.next_content == now.claimed):
+                return old
+            self.threads.drop(old)
+        return self._add_cache(fresh, row)
+
+    def _reload_head(self, cache: ThreadCache, namespace: str, identifier: bytes | None) -> Head | None:
+        if identifier is None:
+            return None
+        kept = cache.heads.get((namespace, identifier))
+        if kept is not None:
+            return kept
+        loaded = self.driver.read(load.load(cache.ref, namespace, identifier, self.names, None))
+        return self._keep(cache, namespace, loaded)
+
+    # failures of what was only queued
+
+    def _record_failure(self, place: tuple[bytes, bytes], error: BaseException) -> None:
+        with self._failing:
+            self._failures[place] = error
+            while len(self._failures) > _MOST_FAILURES:
+                self._failures.popitem(last=False)
+
+    def _raise_failure(self, ref: ThreadRef, checkpoint: bytes | None) -> None:
+        if not self._failures or checkpoint is None:
+            return
+        with self._failing:
+            error = self._failures.pop((ref.digest, checkpoint), None)
+        if error is not None:
+            raise error
+
+    def close(self) -> None:
+        """Store what is queued and release everything; raise a failure that no call has raised."""
+        self.driver.close()
+        self.threads.drop_all()
+        self._raise_left()
+
+    async def aclose(self) -> None:
+        """Store what is queued and release everything, without blocking the loop."""
+        await asyncio.get_running_loop().run_in_executor(None, self.driver.close)
+        self.threads.drop_all()
+        self._raise_left()
+
+    def _raise_left(self) -> None:
+        with self._failing:
+            left = next(iter(self._failures.values()), None)
+            self._failures.clear()
+        if left is not None:
+            raise left
+
+    def forget(self, ref: ThreadRef) -> None:
+        """Forget what the process keeps of a thread."""
+        cache = self.threads.get(ref.digest)
+        if cache is not None:
+            self.threads.drop(cache)
+
+
+class _Prepared:
+    """What a work would run now; replaced when it is prepared again."""
+
+    __slots__ = ("cache", "names", "op")
+
+    def __init__(self, cache: ThreadCache) -> None:
+        self.cache = cache
+        self.names = False
+        self.op: Callable[[], Op[None]] | None = None
+
+    def start(self) -> Op[None]:
+        """Return the operation. Raises Retry once the cache it was prepared with is of no use."""
+        if self.cache.dropped:
+            raise Retry
+        return self.op() if self.op is not None else _nothing()
+
+
+def _nothing() -> Op[None]:
+    return
+    yield
+

@@ -1,0 +1,328 @@
+"""Values become rows: what is new is encoded, what is known is referred to."""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from threadkeep.engine.cache import Item, ListVersion, ThreadCache
+from threadkeep.ids import pack_message_id
+from threadkeep.ops import packing
+from threadkeep.ops.packing import Element, Entry, SequenceRow
+from threadkeep.ops.rows import NewRows
+from threadkeep.serde import Serde, matches, snapshot
+
+SMALL = 128
+"""Packed values up to this many bytes stand in the checkpoint itself."""
+SMALL_ITEM = 40
+ITEMIZED = 1024
+"""Lists and mappings from this many bytes are stored item by item, so that growing ones stay linear."""
+_SHORT_LIST = 8
+_LONG_TEXT = 2048
+
+
+class Preparer:
+    """Prepares the rows of one write; holds the thread's lock while it works.
+
+    Everything it finds or makes is registered in the thread's cache, so a later write can refer to
+    it. A failure half-way leaves the cache unusable: the caller drops it.
+    """
+
+    def __init__(self, serde: Serde, cache: ThreadCache, rows: NewRows) -> None:
+        self._serde = serde
+        self._cache = cache
+        self._rows = rows
+        self._referred = False
+        self._in_message = False
+        self.new_messages: list[Item] = []
+
+    # what serde asks
+
+    def message(self, message: BaseMessage) -> int:
+        """Return the content number of a message, storing its body when it is new."""
+        self._referred = True
+        return self.number(message, check=True)
+
+    def text(self, text: str) -> int | None:
+        """Return the content number of a long text that this turn holds more than once."""
+        known = self._cache.texts.get(text)
+        if known is None:
+            if self._in_message and len(text) < _LONG_TEXT:
+                return None
+            known = self._new(packing.TEXT, None, text.encode("utf-8", "surrogatepass"))
+            self._cache.texts[text] = known
+        self._referred = True
+        return known
+
+    def sequence(self, items: list[Any]) -> int | None:
+        """Return the number of a list version that holds these messages, unless the list is short."""
+        if len(items) < _SHORT_LIST:
+            return None
+        self._referred = True
+        return self.list_version(items, None)[0].number
+
+    # values
+
+    def entry(self, value: Any, previous: Entry | None, path: str) -> Entry:
+        """Return where a value is stored; the previous entry when the value is what it was."""
+        if value is None:
+            return (packing.NONE,)
+        kind = type(value)
+        if kind is list and value and _holds_messages(value):
+            version, _, _ = self.list_version(value, previous, path)
+            return packing.LIST, version.number, len(value)
+        if kind in (list, dict) and previous is not None and previous[0] in (packing.LIST, packing.MAPPING):
+            itemized = self._itemized(value, previous, path)
+            if itemized is not None:
+                return itemized
+        return self._plain(value, previous, path)
+
+    def _plain(self, value: Any, previous: Entry | None, path: str) -> Entry:
+        self._referred = False
+        data = self._serde.encode(value, path=path, refs=self)
+        referred = self._referred
+        if previous is not None and self._is(previous, data):
+            return previous
+        if len(data) <= SMALL:
+            return packing.INLINE, data
+        if len(data) >= ITEMIZED and type(value) in (list, dict):
+            itemized = self._itemized(value, None, path)
+            if itemized is not None:
+                return itemized
+        number = self._new(packing.VALUE_REFS if referred else packing.VALUE, None, data)
+        return packing.CONTENT, number
+
+    def snapshot_entry(self, items: list[Any], previous: Entry | None, path: str) -> Entry:
+        """Return where a DeltaChannel's whole list is stored."""
+        version, _, _ = self.list_version(items, previous, path)
+        return packing.SNAPSHOT, version.number, len(items)
+
+    def write_entry(self, value: Any, path: str) -> Entry:
+        """Return where a pending write's value is stored."""
+        if value is None:
+            return (packing.NONE,)
+        self._referred = False
+        data = self._serde.encode(value, path=path, refs=self)
+        if len(data) <= SMALL:
+            return packing.INLINE, data
+        return packing.CONTENT, self._new(packing.VALUE_REFS if self._referred else packing.VALUE, None, data)
+
+    def _is(self, previous: Entry, data: bytes) -> bool:
+        if previous[0] == packing.INLINE:
+            return bool(previous[1] == data)
+        if previous[0] == packing.CONTENT:
+            known = self._cache.values.get(previous[1])
+            return known is not None and known[1] == data
+        return False
+
+    def _itemized(self, value: list[Any] | dict[Any, Any], previous: Entry | None, path: str) -> Entry | None:
+        mapping = type(value) is dict
+        kind = packing.MAPPING if mapping else packing.LIST
+        if len(value) < _SHORT_LIST:
+            return None
+        # Items are shared by position and bytes; a reference inside one would not be seen to change.
+        if mapping:
+            pairs = value.items()  # type: ignore[union-attr]
+            packed = [self._serde.encode([k, v], path=f"{path}[{k!r}]") for k, v in pairs]
+        else:
+            packed = [self._serde.encode(item, path=f"{path}[{n}]") for n, item in enumerate(value)]
+        base = self._cache.lists.get(previous[1]) if previous is not None and previous[0] == kind else None
+        if base is not None and base.values is None:
+            base = None
+        old = base.values if base is not None and base.values is not None else []
+        start = _common(old, packed)
+        end = _common(old[start:][::-1], packed[start:][::-1])
+        inserted = [self._element(data) for data in packed[start : len(packed) - end]]
+        if base is not None and not inserted and len(old) == len(packed):
+            return kind, base.number, len(packed)
+        items = [*(base.items[:start] if base else []), *inserted, *(base.items[len(old) - end :] if end and base else [])]
+        version = self._version(items, base, start, end, inserted)
+        version.values = packed
+        return kind, version.number, len(packed)
+
+    def _element(self, data: bytes) -> Element:
+        return data if len(data) <= SMALL_ITEM else self._new(packing.VALUE, None, data)
+
+    # lists of messages
+
+    def list_version(
+        self, items: list[Any], previous: Entry | None, path: str = "value"
+    ) -> tuple[ListVersion, list[Element], list[Element]]:
+        """Return the stored version of a list of messages, with what came and went since its base."""
+        cache = self._cache
+        base = self._base(items, previous)
+        if base is not None and (live := base.live) is not None:
+            kept = len(live)
+            if kept <= len(items) and all(map(is_, live, items)) and self._unchanged(items, kept):
+                if kept == len(items):
+                    return base, [], []
+                added = [self._item(item, f"{path}[{n}]") for n, item in enumerate(items[kept:], kept)]
+                version = self._version([*base.items, *added], base, kept, 0, added)
+                version.live = list(items)
+                return version, added, []
+        turn = _open_turn(items)
+        elements = [self._item(item, f"{path}[{n}]", check=n >= turn) for n, item in enumerate(items)]
+        for known in (base, *cache.recent):
+            if known is not None and known.items == elements:
+                known.live = list(items)
+                cache.add_list(known)
+                return known, [], []
+        old = base.items if base is not None else []
+        start = _common(old, elements)
+        end = _common(old[start:][::-1], elements[start:][::-1])
+        inserted = elements[start : len(elements) - end]
+        removed = old[start : len(old) - end]
+        version = self._version(elements, base, start, end, inserted)
+        version.live = list(items)
+        return version, inserted, removed
+
+    def _base(self, items: list[Any], previous: Entry | None) -> ListVersion | None:
+        cache = self._cache
+        if previous is not None and len(previous) == 3 and (known := cache.lists.get(previous[1])) is not None:
+            return known
+        for version in reversed(cache.recent):
+            live = version.live
+            if live and len(live) <= len(items) and items[len(live) - 1] is live[-1] and items[0] is live[0]:
+                return version
+        return next((v for v in reversed(cache.recent) if v.live is not None), None)
+
+    def _version(
+        self, items: list[Element], base: ListVersion | None, start: int, end: int, inserted: list[Element]
+    ) -> ListVersion:
+        number = self._take()
+        changes = 0
+        if base is not None:
+            removed = len(base.items) - start - end
+            changes = base.changes + len(inserted) + (removed > 0)
+        if base is None or changes > max(_SHORT_LIST, len(items) // 2):
+            version = ListVersion(number, number, 0, items)
+            row = SequenceRow(number, number, None, 0, 0, items)
+        else:
+            version = ListVersion(number, base.root, changes, items)
+            row = SequenceRow(number, base.root, base.number, len(base.items) - start, removed, inserted)
+        self._rows.sequences.append((number, packing.pack_sequence(row)))
+        self._cache.add_list(version)
+        return version
+
+    def _unchanged(self, items: list[Any], kept: int) -> bool:
+        """Tell whether the kept messages of the open turn are what they were."""
+        by_object = self._cache.by_object
+        for message in reversed(items[:kept] if kept < len(items) else items):
+            item = by_object.get(id(message))
+            if item is None or not matches(message, item.snapshot):
+                return item is None and not isinstance(message, BaseMessage)
+            if isinstance(message, HumanMessage):
+                break
+        return True
+
+    def _item(self, item: Any, path: str, *, check: bool = True) -> Element:
+        if isinstance(item, BaseMessage):
+            return self.number(item, check=check, path=path)
+        return self._element(self._serde.encode(item, path=path))
+
+    def number(self, message: BaseMessage, *, check: bool, path: str = "value") -> int:
+        """Return the content number of a message: by its object, by id and equal content, or a new one.
+
+        Without `check` an object that is known is taken for what it was: a message of an earlier turn
+        that was changed in place keeps what is stored.
+        """
+        cache = self._cache
+        item = cache.by_object.get(id(message))
+        if item is not None and item.message is message:
+            if (not check and item.message_id == message.id) or matches(message, item.snapshot):
+                return item.number
+        elif message.id is not None:
+            item = cache.by_message_id.get(message.id)
+            if item is not None and matches(message, item.snapshot):
+                item = _share(item, message)
+                cache.by_object[id(message)] = item
+                cache.items[item.number] = item
+                cache.by_message_id[message.id] = item
+                return item.number
+        return self._new_message(message, path)
+
+    def _new_message(self, message: BaseMessage, path: str) -> int:
+        cache = self._cache
+        outer, self._referred, self._in_message = self._referred, False, True
+        try:
+            body = self._serde.message_body(message, path=path, refs=self)
+            codec = packing.MESSAGE_REFS if self._referred else packing.MESSAGE
+        finally:
+            self._referred, self._in_message = outer, False
+        message_id = None if message.id is None else pack_message_id(message.id)
+        same = cache.bodies.get(body)
+        if same is not None:
+            size = (same.bit_length() + 7) // 8
+            number = self._new(packing.ALIAS, message_id, same.to_bytes(size, "big"))
+        else:
+            number = self._new(codec, message_id, body)
+            cache.bodies[body] = number
+        item = Item(number, message, snapshot(message))
+        cache.add_item(item, 4 * len(body) + 400)
+        self.new_messages.append(item)
+        return number
+
+    # numbers
+
+    def _new(self, codec: int, message_id: bytes | None, body: bytes) -> int:
+        number = self._take()
+        self._rows.contents.append((number, codec, message_id, body))
+        if codec in (packing.VALUE, packing.VALUE_REFS, packing.TEXT):
+            self._cache.values[number] = (codec, body)
+            self._cache.weight += len(body)
+        return number
+
+    def _take(self) -> int:
+        ref = self._cache.ref
+        number = ref.next_content
+        ref.next_content = number + 1
+        return number
+
+
+def _share(item: Item, message: BaseMessage) -> Item:
+    # An equal copy takes the place of the object that was kept: the newest is the likeliest to return.
+    other = Item.__new__(Item)
+    other.number, other.message, other.message_id, other.snapshot = item.number, message, message.id, item.snapshot
+    return other
+
+
+def _open_turn(items: list[Any]) -> int:
+    """Return where the open turn begins: at the last human message, or at the start."""
+    return next((n for n in range(len(items) - 1, -1, -1) if isinstance(items[n], HumanMessage)), 0)
+
+
+def _holds_messages(items: list[Any]) -> bool:
+    return isinstance(items[-1], BaseMessage) or isinstance(items[0], BaseMessage)
+
+
+def _common(left: list[Any], right: list[Any]) -> int:
+    """Return how many items two lists have in common at their start."""
+    shortest = min(len(left), len(right))
+    if left[:shortest] == right[:shortest]:
+        return shortest
+    return next(n for n in range(shortest) if left[n] != right[n])
+
+
+def reported_usage(message: BaseMessage) -> tuple[str | None, list[int]] | None:
+    """Return the model and the tokens that a provider reported with an AI message.
+
+    Tokens are input, output, cache read, cache write, reasoning. Anthropic reports cache writes by
+    lifetime (`ephemeral_5m_input_tokens`), and then `cache_creation` is 0.
+    """
+    if not isinstance(message, AIMessage) or not message.usage_metadata:
+        return None
+    usage: Any = message.usage_metadata
+    inputs = usage.get("input_token_details") or {}
+    outputs = usage.get("output_token_details") or {}
+    lifetimes = sum(v for k, v in inputs.items() if k.startswith("ephemeral_") and isinstance(v, int))
+    model = message.response_metadata.get("model_name") or message.response_metadata.get("model")
+    tokens = [
+        usage.get("input_tokens") or 0,
+        usage.get("output_tokens") or 0,
+        inputs.get("cache_read") or 0,
+        (inputs.get("cache_creation") or 0) or lifetimes,
+        outputs.get("reasoning") or 0,
+    ]
+    return (model if isinstance(model, str) else None), tokens

@@ -1,0 +1,149 @@
+"""Thread: the handle bound to one thread id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from threadkeep.engine import edits, flows, records
+from threadkeep.engine.engine import Engine
+from threadkeep.models import Branch, Call, CheckpointInfo, Page, State, ThreadInfo, Usage
+from threadkeep.ops.rows import ThreadRef
+
+
+class Thread:
+    """One thread. Making a handle reads nothing; each operation stands twice: plain, and with an `a`.
+
+    Everything but `exists`, `append` and `delete` raises ThreadNotFound for a thread that is not there.
+    """
+
+    def __init__(self, engine: Engine, ref: ThreadRef) -> None:
+        self._engine = engine
+        self._ref = ref
+
+    def __repr__(self) -> str:
+        return f"<threadkeep.Thread {self.thread_id!r}>"
+
+    @property
+    def thread_id(self) -> str:
+        """The thread's id."""
+        return self._ref.thread_id
+
+    @property
+    def owner(self) -> str:
+        """Whose thread it is."""
+        return self._ref.owner
+
+    def info(self) -> ThreadInfo:
+        """Return title, counts, status and times."""
+        return self._engine.run(records.info(self._engine, self._ref))
+
+    async def ainfo(self) -> ThreadInfo:
+        """Return title, counts, status and times."""
+        return await self._engine.arun(records.info(self._engine, self._ref))
+
+    def exists(self) -> bool:
+        """Tell whether the thread has a checkpoint."""
+        return self._engine.run(records.exists(self._engine, self._ref))
+
+    async def aexists(self) -> bool:
+        """Tell whether the thread has a checkpoint."""
+        return await self._engine.arun(records.exists(self._engine, self._ref))
+
+    def update(self, *, title: str | None = None, metadata: Mapping[str, Any] | None = None) -> ThreadInfo:
+        """Set the title, the metadata (as a whole), or both; what is left out stays."""
+        return self._engine.run(records.update(self._engine, self._ref, title, metadata))
+
+    async def aupdate(
+        self, *, title: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> ThreadInfo:
+        """Set the title, the metadata (as a whole), or both; what is left out stays."""
+        return await self._engine.arun(records.update(self._engine, self._ref, title, metadata))
+
+    def append(self, messages: Any) -> CheckpointInfo:
+        """Add messages to the thread, creating it if needed: one durable checkpoint, readable by an agent.
+
+        Takes LangChain messages, `{"role", "content"}` mappings or `(role, text)` pairs, one or several.
+        A message with the id of one in the state replaces it. Two appends at once both succeed.
+        """
+        return self._engine.run(edits.append(self._engine, self._ref, messages))
+
+    async def aappend(self, messages: Any) -> CheckpointInfo:
+        """Add messages to the thread, creating it if needed: one durable checkpoint."""
+        return await self._engine.arun(edits.append(self._engine, self._ref, messages))
+
+    def messages(self, *, branch: int | None = None) -> Sequence[BaseMessage]:
+        """Return the transcript of a branch, the current one by default: complete and in order.
+
+        It holds what was removed from the state too; a message replaced under its id stands once, newest.
+        """
+        return self._engine.run(records.messages(self._engine, self._ref, branch))
+
+    async def amessages(self, *, branch: int | None = None) -> Sequence[BaseMessage]:
+        """Return the transcript of a branch: complete and in order."""
+        return await self._engine.arun(records.messages(self._engine, self._ref, branch))
+
+    def state(self, checkpoint_id: str | None = None) -> State:
+        """Return a checkpoint's values, the newest by default. Raises CheckpointNotFound."""
+        return self._engine.run(records.state(self._engine, self._ref, checkpoint_id))
+
+    async def astate(self, checkpoint_id: str | None = None) -> State:
+        """Return a checkpoint's values, the newest by default."""
+        return await self._engine.arun(records.state(self._engine, self._ref, checkpoint_id))
+
+    def history(
+        self, *, namespace: str = "", limit: int = 50, cursor: str | None = None
+    ) -> Page[CheckpointInfo]:
+        """Return a page of checkpoints, newest first; values are read by `state(checkpoint_id)`."""
+        return self._engine.run(records.history(self._engine, self._ref, namespace, limit, cursor))
+
+    async def ahistory(
+        self, *, namespace: str = "", limit: int = 50, cursor: str | None = None
+    ) -> Page[CheckpointInfo]:
+        """Return a page of checkpoints, newest first."""
+        return await self._engine.arun(records.history(self._engine, self._ref, namespace, limit, cursor))
+
+    def branches(self) -> tuple[Branch, ...]:
+        """Return the thread's branches; a thread that was never forked has one."""
+        return self._engine.run(records.branches(self._engine, self._ref))
+
+    async def abranches(self) -> tuple[Branch, ...]:
+        """Return the thread's branches; a thread that was never forked has one."""
+        return await self._engine.arun(records.branches(self._engine, self._ref))
+
+    def fork(self, checkpoint_id: str | None = None, *, before: str | None = None) -> CheckpointInfo:
+        """Start a branch at a checkpoint, or before the message with an id; it becomes the current one.
+
+        Raises CheckpointNotFound, MessageNotFound, and ConfigurationError unless exactly one is given.
+        """
+        return self._engine.run(edits.fork(self._engine, self._ref, checkpoint_id, before))
+
+    async def afork(self, checkpoint_id: str | None = None, *, before: str | None = None) -> CheckpointInfo:
+        """Start a branch at a checkpoint, or before the message with an id."""
+        return await self._engine.arun(edits.fork(self._engine, self._ref, checkpoint_id, before))
+
+    def usage(self) -> Usage:
+        """Return the tokens of the thread's model calls, as their providers reported them."""
+        return self._engine.run(records.usage(self._engine, self._ref))
+
+    async def ausage(self) -> Usage:
+        """Return the tokens of the thread's model calls, as their providers reported them."""
+        return await self._engine.arun(records.usage(self._engine, self._ref))
+
+    def calls(self) -> Sequence[Call]:
+        """Return the thread's model calls in order."""
+        return self._engine.run(records.calls(self._engine, self._ref))
+
+    async def acalls(self) -> Sequence[Call]:
+        """Return the thread's model calls in order."""
+        return await self._engine.arun(records.calls(self._engine, self._ref))
+
+    def delete(self) -> bool:
+        """Remove the thread: no row of it stays. Returns False when it was not there."""
+        return self._engine.run(flows.delete(self._engine, self._ref))
+
+    async def adelete(self) -> bool:
+        """Remove the thread: no row of it stays."""
+        return await self._engine.arun(flows.delete(self._engine, self._ref))
