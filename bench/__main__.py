@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import shutil
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 
 from rich.console import Console
@@ -15,7 +15,7 @@ from rich.console import Console
 from bench import report
 from bench.machine import describe
 from bench.measures import MEASURES
-from bench.results import Section
+from bench.results import Section, failed
 from bench.run import Run
 
 
@@ -47,7 +47,11 @@ def _command(options: argparse.Namespace) -> str:
 def _measure(run: Run, names: list[str], console: Console) -> list[Section]:
     sections: list[Section] = []
     for name in names:
-        found = MEASURES[name](run)
+        try:
+            found = MEASURES[name](run)
+        except Exception as error:
+            traceback.print_exc()
+            found = [failed(name, error)]
         sections += found
         for section in found:
             report.show(section, console)
@@ -55,11 +59,9 @@ def _measure(run: Run, names: list[str], console: Console) -> list[Section]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the measures; the exit status says whether every goal was met (1: some were missed)."""
+    """Run the measures; the exit status is 1 when a goal was missed or a measure failed."""
     options = _options(arguments)
-    os.environ["LANGSMITH_TRACING"] = "false"
-    logging.disable(logging.WARNING)
-    console = Console(width=max(140, shutil.get_terminal_size().columns), highlight=False)
+    console = Console(width=max(160, shutil.get_terminal_size().columns), highlight=False)
     with tempfile.TemporaryDirectory(prefix="threadkeep-bench-", dir=options.scratch) as scratch:
         run = Run(Path(scratch), quick=options.quick)
         machine = describe(run.scratch)
@@ -80,4 +82,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    os.environ["LANGSMITH_TRACING"] = "false"
     sys.exit(main())

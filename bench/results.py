@@ -62,6 +62,12 @@ class Section:
         return {"name": self.name, "title": self.title, "notes": list(self.notes), "rows": rows}
 
 
+def failed(name: str, error: Exception) -> Section:
+    """Return a section for a measure that raised, so that the others still run; it counts as a miss."""
+    row = Row(cells={"failed": f"{type(error).__name__}: {error}"}, judged=1, goal=Goal(limit=0))
+    return Section(name=name, title=f"{name}: failed", rows=(row,))
+
+
 def skipped(name: str, title: str, reason: str) -> Section:
     """Return a section that says why there are no figures."""
     return Section(name=name, title=title, rows=(), notes=(f"Not measured: {reason}",))

@@ -49,7 +49,8 @@ def _long(run: Run) -> Row:
     run.say(f"disk: {lanes.THREADKEEP}, agent, {run.long_turns:,} turns")
     long = run.long()
     long.advance(run.long_turns)
-    return _row(lanes.THREADKEEP, "agent", long.turns, long.path, turn_text(LONG_SEED, long.turns), GOAL)
+    text = turn_text(LONG_SEED, long.turns)
+    return _row(lanes.THREADKEEP, "agent", long.turns, long.path, text, None if run.quick else GOAL)
 
 
 def _ours(run: Run, turns: int) -> list[Row]:
@@ -72,8 +73,8 @@ def _theirs(run: Run, turns: int, nested: int) -> list[Row]:
 
 def measure(run: Run) -> list[Section]:
     """Measure files after playing every turn; LangGraph's at lengths that take seconds."""
-    turns, nested = (100, 20) if run.quick else (200, 60)
-    rows = [*(_ours(run, turns) if run.has_threadkeep else []), *_theirs(run, turns, nested)]
+    theirs = _theirs(run, 100, 20) if run.quick else _theirs(run, 200, 60)
+    rows = [*(_ours(run, 200) if run.has_threadkeep else []), *theirs]
     return [Section(name="disk", title="Disk per byte of message text", rows=tuple(rows), notes=NOTES)]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
+from bench import __main__ as command
 from bench import lanes, report
 from bench.bytes import parts
 from bench.results import Goal, Row, Section
@@ -157,6 +158,19 @@ def test_pages_show_goal_and_value_side_by_side(tmp_path: Path) -> None:
     assert [row["verdict"] for row in rows] == ["pass", "miss"]
 
 
+def test_a_measure_that_fails_is_shown_and_missed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def broken(run: object) -> list[Section]:
+        raise ValueError("no such thread")
+
+    monkeypatch.setitem(command.MEASURES, "text", broken)
+    assert command.main(["--only", "text", "--only", "once", "--quick", "--scratch", str(tmp_path)]) == 1
+    shown = capsys.readouterr()
+    assert "ValueError: no such thread" in shown.out and "in broken" in shown.err
+    assert "A one megabyte image" in shown.out, "the next measure did not run"
+
+
 def test_bytes_of_tables_and_indexes_add_up_to_the_file(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     with sqlite3.connect(path) as connection:
@@ -170,9 +184,9 @@ def test_bytes_of_tables_and_indexes_add_up_to_the_file(tmp_path: Path) -> None:
 
 
 def test_the_command_measures_and_writes(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bench", "--quick", "--only", "text", "--scratch", str(tmp_path)]
-    command += ["--markdown", str(tmp_path / "page.md"), "--json", str(tmp_path / "data.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    line = [sys.executable, "-m", "bench", "--quick", "--only", "text", "--scratch", str(tmp_path)]
+    line += ["--markdown", str(tmp_path / "page.md"), "--json", str(tmp_path / "data.json")]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "3 goals met, 0 missed" in done.stdout
     assert json.loads((tmp_path / "data.json").read_text())["machine"]["Python"]
