@@ -68,8 +68,8 @@ def _read_array(reader: Reader, data: bytes) -> Any:
         return numpy.bytes_(parts[0]) if type(parts[0]) is bytes else numpy.str_(parts[0])
     dtype = descr_to_dtype(parts[0])
     shape, fortran, raw = parts[1:] if len(parts) == 4 else ((), False, parts[1])
-    if dtype.hasobject or type(raw) is not bytes:
-        raise wire.Damaged("an array of objects")
+    if dtype.hasobject or type(raw) is not bytes or any(size < 0 for size in shape):
+        raise wire.Damaged("an array of objects, or of no size")
     # From a bytearray, so that the array may be written to, as the stored one could.
     array: Any = numpy.ndarray(tuple(shape), dtype, bytearray(raw), order="F" if fortran else "C")
     if array.nbytes != len(raw):

@@ -21,7 +21,7 @@ from threadkeep.serde.writer import Writer
 
 Upgrade = Callable[[dict[str, Any]], Any]
 
-_NEED_NOTHING: Final = (bool, int, float, str, bytes, list, dict, object)
+_NEED_NOTHING: Final = (type(None), bool, int, float, str, bytes, list, dict, object)
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 
 

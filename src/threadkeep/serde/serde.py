@@ -154,7 +154,7 @@ class Serde:
         if isinstance(cls, type) and issubclass(cls, BaseMessage):
             if cls not in self._messages and cls is not UnknownMessage:
                 self._add_message(MessageCodec(cls, name_of(cls)))
-        elif cls not in self._write:
+        elif cls not in self._write and not (isinstance(cls, type) and self._find(cls)):
             codec = codec_for(cls)
             if codec is not None:
                 self._add_object(codec)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from operator import attrgetter
 from typing import Any, Final
 
@@ -36,9 +37,10 @@ def matches(message: BaseMessage, snapshot: Snapshot) -> bool:
     Equality is Python's: 1, 1.0 and True are not told apart here, unlike in encoded bytes.
     """
     try:
-        return bool(_state(message) == snapshot.state)
+        equal = bool(_state(message) == snapshot.state)
     except Exception:  # arrays answer == with an array, and a user's __eq__ may raise
-        return _same(_state(message), snapshot.state)
+        equal = False
+    return equal or _same(_state(message), snapshot.state)
 
 
 def copy_of(snapshot: Snapshot, message_id: str | None = None) -> BaseMessage:
@@ -84,23 +86,31 @@ def _copy_list(value: list[Any]) -> list[Any]:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Compare containers item by item, and what cannot be compared by the bytes it exposes."""
+    """Compare what == cannot: NaN, arrays, and objects that hold them."""
+    if left is right:
+        return True
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):
         return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
-    if isinstance(left, (list, tuple)):
+    if isinstance(left, (list, tuple, deque)):
         return len(left) == len(right) and all(map(_same, left, right))
-    try:
-        return bool(left is right or left == right)
-    except Exception:  # no truth value: an array of several elements
-        return _same_buffer(left, right)
+    if hasattr(left, "tobytes") and hasattr(left, "dtype"):
+        form = left.dtype == right.dtype and left.shape == right.shape
+        return bool(form and left.tobytes() == right.tobytes())
+    return _equal(left, right) or _same_attributes(left, right)
 
 
-def _same_buffer(left: Any, right: Any) -> bool:
+def _equal(left: Any, right: Any) -> bool:
     try:
-        one, other = memoryview(left), memoryview(right)
-    except TypeError:
+        return bool(left == right) or bool(left != left and right != right)
+    except Exception:  # the == of an object that holds an array
         return False
-    same_form = (one.format, one.shape) == (other.format, other.shape)
-    return same_form and one.tobytes() == other.tobytes()
+
+
+def _same_attributes(left: Any, right: Any) -> bool:
+    names = [name for cls in type(left).__mro__ for name in getattr(cls, "__slots__", ())]
+    attributes = [name for name in ("__dict__", *names) if hasattr(left, name) or hasattr(right, name)]
+    return bool(attributes) and all(
+        _same(getattr(left, name, None), getattr(right, name, None)) for name in attributes
+    )

@@ -16,7 +16,7 @@ LEAF_MIN: Final = 96
 """Texts of at least this many characters are offered to `RefSink.text`."""
 
 MAX_DEPTH: Final = 200
-"""Containers inside containers, at most."""
+"""Containers inside containers, at most. A list or a dict counts once, anything else three times."""
 
 MAX_BYTES: Final = 256 * 1024 * 1024
 """Bytes of one encoded value, at most, unless `Serde(max_bytes=...)` says otherwise."""
@@ -77,6 +77,8 @@ PLAIN: Final = (
 # anew: some ten payloads of that kind inside each other overflow the C stack and kill the process.
 _FREE_LEVELS: Final = 4
 _MAX_LEVELS: Final = 1000
+_HEADERS: Final = {*range(0x80, 0xA0), *range(0xC7, 0xCA), *range(0xD4, 0xD9), *range(0xDC, 0xE0)}
+_NO_HEADER: Final = bytes({*range(256)} - _HEADERS)
 
 
 def integer(value: int) -> bytes:
@@ -110,11 +112,16 @@ class Damaged(ValueError):
 
 
 class Nesting:
-    """Counts the payloads inside each other while bytes are read, and refuses too many."""
+    """Counts how deep payloads and their arrays nest while bytes are read, and refuses too much.
 
-    __slots__ = ("_level", "_used")
+    The first levels are free. From then on, a payload with few bytes that may be the header of a
+    container or of an extension cannot be too deep, nor can what is inside it; others are counted.
+    """
+
+    __slots__ = ("_bounded", "_level", "_used")
 
     def __init__(self) -> None:
+        self._bounded = False
         self._level = 0
         self._used = 0
 
@@ -132,7 +139,14 @@ class Nesting:
         return self._deep(data)
 
     def _deep(self, data: bytes) -> Any:
-        depth = _depth(data) + 1
+        if self._bounded:
+            return ormsgpack.unpackb(data, ext_hook=self.extension)
+        if len(data.translate(None, _NO_HEADER)) < _MAX_LEVELS:
+            self._bounded = True
+            value = ormsgpack.unpackb(data, ext_hook=self.extension)
+            self._bounded = False
+            return value
+        depth = 1 + _depth(data)
         if self._used + depth > _MAX_LEVELS:
             raise Damaged(f"values are nested deeper than {MAX_DEPTH} levels")
         self._used += depth
