@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from threadkeep.errors import ConfigurationError, SerializationError
 from threadkeep.serde.kinds import is_dataclass, is_named_tuple
-from threadkeep.serde.messages import new_model
+from threadkeep.serde.messages import checked_dict, new_model
 from threadkeep.serde.objects import ObjectCodec
 from threadkeep.serde.paths import Refused, name_of
 from threadkeep.serde.writer import Writer
@@ -198,7 +198,9 @@ class ModelCodec(Shape):
 
     def read(self, parts: list[Any]) -> Any:
         """Return the model."""
-        fingerprint, stored, given, extra, private = (parts + [None] * 5)[:5]
+        fingerprint, stored, given, *rest = (parts + [None] * 5)[:5]
+        checked_dict(stored)
+        extra, private = (None if part is None else checked_dict(part) for part in rest)
         if fingerprint != self.fingerprint:
             return self._validated(stored, extra, private)
         fields_set = set(stored) if given is None else set(given)

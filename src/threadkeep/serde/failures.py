@@ -15,8 +15,12 @@ from threadkeep.serde.writer import Writer
 def write_failure(writer: Writer, error: BaseException, depth: int) -> Ext:
     """Return an exception as its type name, its text, its repr and its arguments.
 
-    An argument that cannot be stored is kept as its repr.
+    An argument that cannot be stored is kept as its repr. Only an exception that is the whole value
+    is taken, as LangGraph writes it for a failed task: inside a state it would come back as a text.
     """
+    if depth > wire.NESTED_COST:
+        name = name_of(type(error))
+        raise Refused(f"exception {name!r} would come back as a text; store repr(error) or its fields", name)
     arguments = [_argument(writer, argument, depth) for argument in error.args]
     texts = [writer.text(_text(show, error)) for show in (str, repr)]
     return Ext(wire.ERROR, wire.pack([name_of(type(error)), *texts, arguments]))

@@ -145,9 +145,9 @@ class MessageCodec:
             for at in range(0, len(fields), 2):
                 number, value = fields[at], fields[at + 1]
                 if number == _EXTRA:
-                    extra = value
+                    extra = checked_dict(value)
                 elif number == _PRIVATE:
-                    private = value
+                    private = checked_dict(value)
                 else:
                     name, restore = _READ.get(number) or _unnumbered(number)
                     values[name] = value if restore is None else restore(value)
@@ -193,6 +193,13 @@ def new_model(
     _set_extra(model, extra)
     _set_private(model, private)
     return model
+
+
+def checked_dict(value: Any) -> dict[str, Any]:
+    """Return a decoded value that must be a dict; raises Damaged."""
+    if type(value) is not dict:
+        raise wire.Damaged("a model whose fields are no dict")
+    return value
 
 
 def _flat_calls(calls: Any) -> tuple[int, Any]:

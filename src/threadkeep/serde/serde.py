@@ -192,7 +192,7 @@ class Serde:
             raise refusal(path, refused) from None
         except ThreadkeepError:
             raise
-        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as exc:
+        except Exception as exc:  # attributes of a user's type may raise anything
             reason = Refused(f"encoding it raised {type(exc).__name__}: {exc}")
             raise refusal(path, reason) from exc
 
@@ -250,23 +250,28 @@ _REFERENCES: Final[dict[int, Read]] = {
 
 
 def _plain_body(message: BaseMessage, codec: MessageCodec, refs: RefSink | None) -> bytes | None:
-    """Return the body of a message with a text and plain fields, or None for any other."""
+    """Return the body of a message with plain content and fields, or None for any other."""
     try:
-        content: Any = message.__dict__["content"]
-        if type(content) is not str:
-            return None
+        content = _plain_content(message.__dict__["content"], refs)
         fields = codec.fields(message)
-        plain = pack_plain(fields)
-        if plain is None or (plain[1] and refs is not None):
-            return None
+    except (TypeError, LookupError):
+        return None
+    if content is None or not fields:
+        return content and codec.heads[0] + content
+    plain = pack_plain(fields)
+    if plain is None or (plain[1] and refs is not None):
+        return None
+    return codec.heads[1] + content + plain[0]
+
+
+def _plain_content(content: Any, refs: RefSink | None) -> bytes | None:
+    if type(content) is str:
         if refs is not None and len(content) >= wire.LEAF_MIN:
             number = refs.text(content)
             content = content if number is None else wire.reference(wire.REF_TEXT, number)
-        if fields:
-            return codec.heads[1] + wire.pack(content) + plain[0]
-        return codec.heads[0] + wire.pack(content)
-    except (TypeError, LookupError):
-        return None
+        return wire.pack(content)
+    plain = pack_plain(content) if type(content) is list else None
+    return None if plain is None or (plain[1] and refs is not None) else plain[0]
 
 
 def _write_unknown(writer: Writer, value: UnknownType, depth: int) -> Ext:

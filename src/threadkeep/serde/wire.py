@@ -18,6 +18,10 @@ LEAF_MIN: Final = 96
 MAX_DEPTH: Final = 200
 """Containers inside containers, at most. A list or a dict counts once, anything else three times."""
 
+# Reading a payload takes Python frames, five a level, where lists and dicts take none: what can be
+# stored must also be readable from within a deep stack.
+NESTED_COST: Final = 2
+
 MAX_BYTES: Final = 256 * 1024 * 1024
 """Bytes of one encoded value, at most, unless `Serde(max_bytes=...)` says otherwise."""
 

@@ -22,9 +22,6 @@ Write = Callable[["Writer", Any, int], Any]
 _SCALARS: Final = frozenset({type(None), bool, int, float, bytes})
 _PLAIN: Final = _SCALARS | {str}
 _TEXT: Final = frozenset({str})
-# Reading a payload takes Python frames, five a level, where lists and dicts take none: what can be
-# stored must also be readable from within a deep stack.
-_NESTED_COST: Final = 2
 _LOOK_DEPTH: Final = 4
 _LOOK_VALUES: Final = 200
 
@@ -100,7 +97,7 @@ class Writer:
         write = self._codecs.get(kind) or self._find(kind)
         if write is None:
             raise undeclared(kind)
-        return write(self, value, depth + _NESTED_COST)
+        return write(self, value, depth + wire.NESTED_COST)
 
     def text(self, text: str) -> Any:
         """Return an exact str, a reference to it, or its escaped form when it holds surrogates."""
