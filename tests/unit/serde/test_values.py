@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import collections
+import dataclasses
 import enum
 import io
 import math
@@ -322,6 +323,24 @@ def test_a_tool_calls_arguments_have_a_place() -> None:
     with pytest.raises(SerializationError) as caught:
         serde().message_body(message, path="state.messages[3]")
     assert caught.value.path == "state.messages[3].tool_calls[1].args.x[0]"
+
+
+@dataclasses.dataclass
+class Slow:
+    x: int
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "x":
+            raise OSError("gone")
+        return super().__getattribute__(name)
+
+
+def test_an_error_of_the_users_own_code_is_an_error_of_the_value() -> None:
+    with pytest.raises(
+        SerializationError, match=r"^cannot store state: .* raised OSError: gone"
+    ) as caught:
+        serde(Slow).encode([Slow(1)], path="state")
+    assert isinstance(caught.value.__cause__, OSError)
 
 
 def test_cycles_and_depth_are_refused() -> None:
