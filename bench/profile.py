@@ -136,15 +136,14 @@ def _package(label: str) -> str:
 def _show_turns(rounds: int, lane: lanes.Lane, floor: lanes.Lane, commit: EmptyCommit) -> None:
     subjects = [Subject(each.name, each.play, each.ready) for each in (floor, lane)]
     samples = interleave(subjects, rounds, commit)
-    table = Table("one turn", "median ms", "quartiles", "x floor")
+    table = Table("one turn", "median ms", "quartiles", "× floor", "CPU ms", "CPU × floor")
     for sample in samples:
         low, high = sample.quartiles
-        table.add_row(
-            sample.name,
-            f"{sample.median:.3f}",
-            f"{low:.3f} to {high:.3f}",
-            f"{sample.median / samples[0].median:.3f}",
-        )
+        row = [sample.name, f"{sample.median:.3f}", f"{low:.3f} to {high:.3f}"]
+        if sample.cpu:
+            row += [f"{sample.median / samples[0].median:.3f}", f"{sample.cpu_median:.3f}"]
+            row += [f"{sample.cpu_median / samples[0].cpu_median:.3f}"]
+        table.add_row(*row)
     CONSOLE.print(table)
     over, commits = samples[1].median - samples[0].median, 4 * samples[2].median
     CONSOLE.print(f"over the floor: {over:.3f} ms, of which 4 empty commits would be {commits:.3f} ms")

@@ -36,14 +36,20 @@ class EmptyCommit:
 
 @dataclass(kw_only=True)
 class Samples:
-    """Milliseconds of one subject."""
+    """Milliseconds of one subject, by the clock and of processor time in all threads."""
 
     name: str
     values: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
 
     @property
     def median(self) -> float:
         return statistics.median(self.values)
+
+    @property
+    def cpu_median(self) -> float:
+        """The median of the processor time, which waiting and other programs leave alone."""
+        return statistics.median(self.cpu)
 
     @property
     def quartiles(self) -> tuple[float, float]:
@@ -94,10 +100,11 @@ def _one_round(
     order = range(len(subjects)) if number % 2 else reversed(range(len(subjects)))
     for at in order:
         subjects[at].ready()
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         subjects[at].run()
-        elapsed = (time.perf_counter() - start) * 1000
+        elapsed, used = time.perf_counter() - start, time.process_time() - cpu
         if number >= 0:
-            results[at].values.append(elapsed)
+            results[at].values.append(elapsed * 1000)
+            results[at].cpu.append(used * 1000)
     if commit is not None and number >= 0:
         results[-1].values.append(commit.time())

@@ -46,6 +46,7 @@ def row(call: str, turns: int, samples: list[Samples]) -> Row:
         "turn ms": saver,
         "floor ms": floor,
         "× floor": ratio,
+        "CPU × floor": samples[1].cpu_median / samples[0].cpu_median,
         "empty commit ms": commit,
         "less 4 commits": bare,
     }
@@ -131,5 +132,6 @@ NOTES = (
     f" {SLOW_COMMIT_MS} ms or more.",
     "Threadkeep's threads were played turn by turn from the start. LangGraph's were prefilled by"
     f" update_state, which costs a later turn nothing, then played for {SETTLE} turns before those timed.",
+    "CPU: processor time of all threads, which neither the disk nor other programs change; not judged.",
     "ainvoke on LangGraph's side is AsyncSqliteSaver.",
 )
