@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 import ormsgpack
 from langchain_core.messages import BaseMessage
-from ormsgpack import Ext, Fragment
+from ormsgpack import Ext
 
 from threadkeep.errors import ConfigurationError, SerializationError, ThreadkeepError
 from threadkeep.serde import arrays, failures, langchain, stdlib, temporal, wire
@@ -282,4 +282,4 @@ def _write_unknown_message(writer: Writer, value: UnknownMessage, depth: int) ->
     number = writer.message_number(value)
     if number is not None:
         return wire.reference(wire.REF_MESSAGE, number)
-    return Ext(wire.MESSAGE, wire.pack([writer.value(value.id, depth), Fragment(value.raw)]))
+    return Ext(wire.MESSAGE, wire.joined([wire.pack(writer.value(value.id, depth)), value.raw]))

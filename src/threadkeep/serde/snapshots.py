@@ -16,13 +16,17 @@ _state: Final = attrgetter("__class__", "__dict__", "__pydantic_extra__", "__pyd
 
 
 class Snapshot:
-    """The class and the values of a message, deeply copied. Made by `snapshot`."""
+    """The class and the values of a message, deeply copied. Made by `snapshot`.
 
-    __slots__ = ("fields_set", "state")
+    `values` is the copy of the message's `__dict__`, for those who compare many at once.
+    """
+
+    __slots__ = ("fields_set", "state", "values")
 
     def __init__(self, message: BaseMessage) -> None:
-        cls, *values = _state(message)
-        self.state = (cls, *map(_copy, values))
+        cls, values, extra, private = _state(message)
+        self.values: dict[str, Any] = _copy_dict(values)
+        self.state = (cls, self.values, _copy(extra), _copy(private))
         self.fields_set = message.__pydantic_fields_set__.copy()
 
 

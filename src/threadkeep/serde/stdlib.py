@@ -20,7 +20,7 @@ from pathlib import Path, PosixPath, PurePath, PurePosixPath, PureWindowsPath, W
 from typing import Any, Final
 from uuid import UUID, SafeUUID
 
-from ormsgpack import Ext, Fragment
+from ormsgpack import Ext
 
 from threadkeep.serde import wire
 from threadkeep.serde.paths import Element, Refused
@@ -67,7 +67,7 @@ def _set_writer(code: int) -> Write:
             refused.steps.append(Element())
             raise
         # Sorted, because a set of texts has another order in every process.
-        return Ext(code, wire.pack([Fragment(item) for item in sorted(packed)]))
+        return Ext(code, wire.joined(sorted(packed)))
 
     return write
 

@@ -105,6 +105,13 @@ def pack(value: Any) -> bytes:
     return ormsgpack.packb(value, default=_big, option=PLAIN)
 
 
+def joined(items: list[bytes]) -> bytes:
+    """Return the packed list of items that are packed already."""
+    size = len(items)
+    head = bytes([0x90 | size]) if size < 16 else b"\xdd" + size.to_bytes(4, "big")
+    return head + b"".join(items)
+
+
 def reference(code: int, number: int) -> Ext:
     """Return the extension that refers to content or sequence `number`."""
     size = 1 if number < 1 << 8 else 2 if number < 1 << 16 else 4 if number < 1 << 32 else 8
