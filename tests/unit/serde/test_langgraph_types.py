@@ -159,9 +159,7 @@ def test_an_exception_that_cannot_be_shown() -> None:
 
 def test_an_exception_inside_a_state_is_refused() -> None:
     """It would come back as a text, which is another type."""
-    with pytest.raises(
-        SerializationError, match=r"^cannot store state\.errors\[0\]: exception 'builtins"
-    ):
+    with pytest.raises(SerializationError, match=r"^cannot store state\.errors\[0\]: exception 'builtins"):
         serde().encode({"errors": [ValueError("x")]}, path="state")
 
 

@@ -20,6 +20,7 @@ def test_a_snapshot_matches_and_copies(name: str) -> None:
     message = MESSAGES[name]
     kept = snapshot(message)
     assert matches(message, kept)
+    assert kept.values == message.__dict__ and kept.values is not message.__dict__
     assert same(copy_of(kept), message) and matches(copy_of(kept), kept)
     assert copy_of(kept).model_fields_set == message.model_fields_set
 
