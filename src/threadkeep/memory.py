@@ -86,7 +86,7 @@ class Memory:
 
         Raises ConfigurationError for what is neither.
         """
-        from threadkeep.adapters.langgraph import declared_types
+        from threadkeep.adapters.langgraph_schemas import declared_types
 
         for item in types:
             self._engine.serde.allow(*declared_types(item))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import sys
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
@@ -421,7 +420,6 @@ class _Pages:
                     self._namespace,
                     identifier=self._identifier,
                     before=self._before.get("checkpoint_id"),
-                    before_namespace=self._before.get("checkpoint_ns") or self._namespace or "",
                 )
             views = yield from self._walk.page(self._filter, self._limit)
             if views is None:
@@ -482,44 +480,3 @@ def _snapshots(values: Mapping[str, Any]) -> dict[str, Any]:
             if type(items) is list and items and isinstance(items[0], BaseMessage):
                 found[channel] = items
     return found
-
-
-def declared_types(item: Any) -> list[type]:
-    """Return the types that `Memory.allow` was given: a type itself, or those a compiled graph's schemas name."""
-    if isinstance(item, type):
-        return [item]
-    schemas = [getattr(item, name, None) for name in ("builder", "state_schema", "input_schema", "output_schema")]
-    builder = schemas[0]
-    if builder is None:
-        raise ConfigurationError(f"allow was given {item!r}; pass types, or a compiled graph")
-    found: list[type] = []
-    for schema in [*getattr(builder, "schemas", {}), *_schemas_of_nodes(item)]:
-        _collect_types(schema, found, set())
-    return found
-
-
-def _schemas_of_nodes(graph: Any) -> list[Any]:
-    found = []
-    for _, subgraph in graph.get_subgraphs(recurse=True):
-        found += list(getattr(getattr(subgraph, "builder", None), "schemas", {}))
-    return found
-
-
-def _collect_types(hint: Any, found: list[type], seen: set[int]) -> None:
-    if id(hint) in seen:
-        return
-    seen.add(id(hint))
-    for argument in get_args(hint):
-        _collect_types(argument, found, seen)
-    if not isinstance(hint, type):
-        return
-    if dataclasses.is_dataclass(hint) or hasattr(hint, "model_fields") or issubclass(hint, Enum) or hasattr(hint, "_fields"):
-        if not issubclass(hint, BaseMessage):
-            found.append(hint)
-    try:
-        hints = get_type_hints(hint, include_extras=True)
-    except (NameError, TypeError):
-        return
-    if hint.__module__ != "builtins":
-        for inner in hints.values():
-            _collect_types(inner, found, seen)

@@ -32,9 +32,13 @@ class Item:
 
 
 class ListVersion:
-    """A stored version of a list: its items by number, and the live list it was made from."""
+    """A stored version of a list: its items by number, and the live list it was made from.
 
-    __slots__ = ("changes", "items", "live", "number", "root", "values")
+    `now` and `then` hold the live messages' attributes and what they were when stored, so that one
+    comparison tells whether any message was changed in place.
+    """
+
+    __slots__ = ("changes", "items", "live", "now", "number", "root", "then", "values")
 
     def __init__(self, number: int, root: int, changes: int, items: list[Element]) -> None:
         self.number = number
@@ -42,7 +46,35 @@ class ListVersion:
         self.changes = changes
         self.items = items
         self.live: list[Any] | None = None
+        self.now: list[dict[str, Any]] = []
+        self.then: list[dict[str, Any]] = []
         self.values: list[bytes] | None = None
+
+    def bind(self, live: list[Any], cache: ThreadCache, base: ListVersion | None = None) -> None:
+        """Keep the live list; with `base` its first messages are those of that version."""
+        start = 0
+        if base is not None and base.live is not None:
+            start = len(base.live)
+            self.now, self.then = base.now.copy(), base.then.copy()
+        else:
+            self.now, self.then = [], []
+        for message, number in zip(live[start:], self.items[start:], strict=True):
+            if isinstance(number, int):
+                self.now.append(message.__dict__)
+                self.then.append(cache.items[number].snapshot.state[1])
+        self.live = live.copy()
+
+    def unbind(self) -> None:
+        """Let the live list go."""
+        self.live = None
+        self.now, self.then = [], []
+
+    def unchanged(self) -> bool:
+        """Tell whether every live message still is what was stored (1 and True are not told apart)."""
+        try:
+            return self.now == self.then
+        except Exception:  # a value that cannot be compared: the caller looks at each message
+            return False
 
 
 class Head:
@@ -119,6 +151,7 @@ class ThreadCache:
         self.texts: dict[str, int] = {}
         self.bodies: dict[bytes, int] = {}
         self.written: dict[tuple[str, bytes], list[int]] = {}
+        self.warned: set[int] = set()
         self.delta = False
         self.heads: OrderedDict[tuple[str, bytes], Head] = OrderedDict()
         self.newest: dict[str, Head] = {}
@@ -149,20 +182,23 @@ class ThreadCache:
             old, _ = self.heads.popitem(last=False)
             if (kept := self.newest.get(old[0])) is not None and kept.id == old[1] and old[0]:
                 del self.newest[old[0]]
+        if len(self.lists) > 4 * _MANIFESTS:
+            used = self._used_lists()
+            self.lists = {n: version for n, version in self.lists.items() if n in used}
+
+    def _used_lists(self) -> set[int]:
+        """Return the numbers of the list versions that a kept checkpoint has, or that are recent."""
+        heads = [*self.heads.values(), *self.newest.values()]
+        used = {entry[1] for head in heads for entry in head.values.values() if len(entry) == 3}
+        return used | {version.number for version in self.recent}
 
     def add_list(self, version: ListVersion) -> None:
         """Keep a list version, as a base for the next ones."""
         self.lists[version.number] = version
         if version not in self.recent:
             if len(self.recent) == _RECENT:
-                self._let_go(self.recent[0])
+                self.recent[0].unbind()
             self.recent.append(version)
-
-    def _let_go(self, version: ListVersion) -> None:
-        used = {entry[1] for head in [*self.heads.values(), *self.newest.values()] for entry in head.values.values() if len(entry) == 3}
-        version.live = None
-        if version.number not in used:
-            self.lists.pop(version.number, None)
 
     def add_item(self, item: Item, weight: int = 0) -> None:
         """Keep a message: found by its object, its id and its number."""
@@ -177,17 +213,21 @@ class ThreadCache:
         self.texts.clear()
         self.bodies.clear()
         self.written.clear()
+        self.warned.clear()
         self._sweep()
 
     def _sweep(self) -> None:
-        """Let go of messages and values that no kept list or checkpoint has, once they outnumber those."""
-        kept: set[int] = set()
-        for version in self.lists.values():
-            kept.update(item for item in version.items if isinstance(item, int))
-        for head in [*self.heads.values(), *self.newest.values()]:
-            kept.update(entry[1] for entry in head.values.values() if len(entry) == 2 and isinstance(entry[1], int))
-        if len(self.by_object) < 2 * len(kept) + 64 and len(self.values) < 2 * len(kept) + 64:
+        """Let go of messages and values that no kept checkpoint has, once they are the many."""
+        longest = max((len(version.items) for version in self.lists.values()), default=0)
+        if len(self.by_object) + len(self.values) < 2 * longest + 512:
             return
+        used = self._used_lists()
+        self.lists = {n: version for n, version in self.lists.items() if n in used}
+        kept: set[Any] = set()
+        for version in self.lists.values():
+            kept.update(version.items)
+        for head in [*self.heads.values(), *self.newest.values()]:
+            kept.update(entry[1] for entry in head.values.values() if len(entry) == 2)
         self.items = {n: item for n, item in self.items.items() if n in kept}
         self.values = {n: value for n, value in self.values.items() if n in kept}
         self.by_object = {id(item.message): item for item in self.items.values()}

@@ -250,7 +250,7 @@ class Engine:
             with cache.lock:
                 if cache.dropped:
                     continue
-                work = self._put_work(cache, request, parent)
+                work = self._put_work(cache, request, parent, wait)
                 if work is None:
                     # Put before, the same; it may still be on its way.
                     work = cache.last_work
@@ -287,7 +287,7 @@ class Engine:
             cache.remember(head, newest=False)
         return head
 
-    def _put_work(self, cache: ThreadCache, request: PutRequest, parent: Head | None) -> Work | None:
+    def _put_work(self, cache: ThreadCache, request: PutRequest, parent: Head | None, wait: bool) -> Work | None:
         identifier = ids.pack_id(request.checkpoint["id"])
         existing = cache.heads.get((request.namespace, identifier))
         state = _Prepared(cache)
@@ -314,7 +314,7 @@ class Engine:
 
         if not prepare(cache, parent, existing):
             return None
-        return self._work(state, refresh, (cache.ref.digest, identifier))
+        return self._work(state, refresh, None if wait else (cache.ref.digest, identifier))
 
     def put_writes(self, ref: ThreadRef, request: WritesRequest, *, now: bool) -> Flow[None]:
         """Store a task's pending writes, together with the next checkpoint if it comes at once."""

@@ -232,13 +232,12 @@ def listing(
     *,
     identifier: str | None = None,
     before: str | None = None,
-    before_namespace: str = "",
 ) -> Flow[Listing]:
     """Begin to list one thread's checkpoints, newest first."""
     yield from engine.settled(ref)
     walk = history.Walk(ref, "" if namespace is None and identifier is not None else namespace, engine.names)
     found = Listing(engine, ref, walk, identifier)
-    placed = yield Read(walk.start(ids.pack_id(str(before)) if before else None, before_namespace))
+    placed = yield Read(walk.start(ids.pack_id(str(before)) if before else None))
     if not placed:
         found._before = str(before)
     return found

@@ -37,6 +37,7 @@ class Preparer:
         self._referred = False
         self._in_message = False
         self.new_messages: list[Item] = []
+        self.changes: dict[int, tuple[int, list[Element], list[Element]]] = {}
 
     # what serde asks
 
@@ -160,13 +161,13 @@ class Preparer:
                     return base, [], []
                 added = [self._item(item, f"{path}[{n}]") for n, item in enumerate(items[kept:], kept)]
                 version = self._version([*base.items, *added], base, kept, 0, added)
-                version.live = list(items)
+                version.bind(items, cache, base)
                 return version, added, []
         turn = _open_turn(items)
         elements = [self._item(item, f"{path}[{n}]", check=n >= turn) for n, item in enumerate(items)]
         for known in (base, *cache.recent):
             if known is not None and known.items == elements:
-                known.live = list(items)
+                known.bind(items, cache)
                 cache.add_list(known)
                 return known, [], []
         old = base.items if base is not None else []
@@ -175,7 +176,7 @@ class Preparer:
         inserted = elements[start : len(elements) - end]
         removed = old[start : len(old) - end]
         version = self._version(elements, base, start, end, inserted)
-        version.live = list(items)
+        version.bind(items, cache)
         return version, inserted, removed
 
     def _base(self, items: list[Any], previous: Entry | None) -> ListVersion | None:
@@ -196,6 +197,7 @@ class Preparer:
         if base is not None:
             removed = len(base.items) - start - end
             changes = base.changes + len(inserted) + (removed > 0)
+            self.changes[number] = base.number, inserted, base.items[start : start + removed]
         if base is None or changes > max(_SHORT_LIST, len(items) // 2):
             version = ListVersion(number, number, 0, items)
             row = SequenceRow(number, number, None, 0, 0, items)

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from threadkeep.engine.cache import Head, Item, ThreadCache
 from threadkeep.engine.prepare import Preparer, reported_usage
-from threadkeep.errors import DuplicateHistoryWarning
+from threadkeep.errors import ChangedMessageWarning, DuplicateHistoryWarning
 from threadkeep.ids import encode_text, id_time, message_tag, pack_id, pack_message_id
 from threadkeep.ops import packing
 from threadkeep.ops.load import FULL_EVERY
@@ -31,7 +31,7 @@ from threadkeep.ops.rows import (
     NewRows,
     NewWrites,
 )
-from threadkeep.serde import Serde
+from threadkeep.serde import Serde, matches
 
 MESSAGES = "messages"
 _KEYS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
@@ -99,10 +99,13 @@ def prepare_put(
         head = _head(serde, request, parent, preparer, parent)
     head.ref = CheckpointRef()
     body = _body(names, rows, head, parent)
-    entered, departed, fresh = _transcript(cache, request, head, parent) if root else ([], [], 0)
+    entered, departed, fresh = _transcript(cache, preparer, request, head, parent) if root else ([], [], 0)
     source = metadata.get("source")
     if root and source == "loop" and entered:
         _count_unwritten(preparer, cache, rows, entered, now)
+    status = _status(checkpoint["channel_values"])
+    if root and status == IDLE and source != "input":
+        _warn_of_changes(cache, head)
     title, preview = _labels(cache, [content for content, _ in entered])
     run_id = metadata.get("run_id")
     new = NewCheckpoint(
@@ -124,7 +127,7 @@ def prepare_put(
         entered=entered,
         departed=departed,
         messages=fresh,
-        status=_status(checkpoint["channel_values"]),
+        status=status,
         title=title,
         preview=preview,
         now=now,
@@ -317,7 +320,7 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 def _transcript(
-    cache: ThreadCache, request: PutRequest, head: Head, parent: Head | None
+    cache: ThreadCache, preparer: Preparer, request: PutRequest, head: Head, parent: Head | None
 ) -> tuple[list[tuple[int, int | None]], list[int], int]:
     """Return which messages enter the record and which leave the state, and how many are no replacements."""
     channel = MESSAGES if MESSAGES in head.versions else _message_channel(head)
@@ -333,16 +336,27 @@ def _transcript(
     if entry[0] == packing.SNAPSHOT and request.parent_id is not None:
         added = cache.written.get((request.namespace, request.parent_id), [])
         return [(n, _tag(cache.items[n])) for n in added if n in cache.items], [], len(added)
-    new, old = _numbers(cache, entry), _numbers(cache, before)
-    if len(new) >= len(old) and new[: len(old)] == old:
-        added, removed = new[len(old) :], []
-    else:
-        was, now = set(old), set(new)
-        added, removed = [n for n in new if n not in was], [n for n in old if n not in now]
+    if entry == before:
+        return [], [], 0
+    added, removed = _moves(cache, preparer, entry, before)
     entered = [(n, _tag(item)) for n in added if (item := cache.items.get(n)) is not None]
     left = {item.message_id for n in removed if (item := cache.items.get(n)) is not None}
     fresh = sum(1 for n, _ in entered if cache.items[n].message_id is None or cache.items[n].message_id not in left)
     return entered, removed, fresh
+
+
+def _moves(
+    cache: ThreadCache, preparer: Preparer, entry: Entry, before: Entry | None
+) -> tuple[list[int], list[int]]:
+    """Return which messages a list has that the one before had not, and the other way round."""
+    made = preparer.changes.get(entry[1])
+    if made is not None and before is not None and made[0] == before[1]:
+        _, inserted, taken = made
+        if not taken:
+            return [n for n in inserted if isinstance(n, int)], []
+    new, old = _numbers(cache, entry), _numbers(cache, before)
+    was, now = set(old), set(new)
+    return [n for n in new if n not in was], [n for n in old if n not in now]
 
 
 def _message_channel(head: Head) -> str | None:
@@ -437,6 +451,26 @@ def _warn_of_duplicates(cache: ThreadCache, checkpoint: Mapping[str, Any], paren
                 stacklevel=2,
             )
             return
+
+
+def _warn_of_changes(cache: ThreadCache, head: Head) -> None:
+    """Warn, at the end of a run, of messages of earlier turns that it changed in place."""
+    for entry in head.values.values():
+        version = cache.lists.get(entry[1]) if entry[0] == packing.LIST else None
+        if version is None or version.live is None or version.unchanged():
+            continue
+        for number in version.items:
+            item = cache.items.get(number) if isinstance(number, int) else None
+            if item is None or item.message_id is None or id(item) in cache.warned:
+                continue
+            if not matches(item.message, item.snapshot):
+                cache.warned.add(id(item))
+                warnings.warn(
+                    f"message {item.message_id!r} of thread {cache.ref.thread_id!r} was changed in place after its "
+                    "turn; the thread keeps what was stored. To change it, return a message with the same id",
+                    ChangedMessageWarning,
+                    stacklevel=2,
+                )
 
 
 def _repeats(given: Any, known: Item) -> bool:

@@ -19,7 +19,7 @@ from threadkeep.ops.load import (
 )
 from threadkeep.ops.names import Names
 from threadkeep.ops.packing import Entry
-from threadkeep.ops.rows import ANCESTOR, LAST, LoadedCheckpoint, ThreadRef, key, number, span
+from threadkeep.ops.rows import ANCESTOR, LAST, VISIBLE, LoadedCheckpoint, ThreadRef, key, number, span
 from threadkeep.ops.threads import find
 
 _CHAIN = 64
@@ -39,17 +39,21 @@ class Walk:
         self._memo: dict[int, Manifest] = {}
         self._runs: dict[int, bytes] = {}
 
-    def start(self, before: bytes | None, before_namespace: str) -> Op[bool]:
-        """Place the walk below a checkpoint; return False when the thread has no such checkpoint."""
+    def start(self, before: bytes | None) -> Op[bool]:
+        """Place the walk below a checkpoint of any namespace; return False when the thread has none with this id.
+
+        LangGraph replays a subgraph from before its parent graph's checkpoint, which it names alone.
+        """
         row = yield from find(self.thread)
         if row is None:
             self.done = True
             return True
         if before is not None:
-            seq, _ = yield from locate(row, before_namespace, before)
-            if seq is None:
+            found = yield Statement("find_checkpoint_anywhere", (before, *span(row.id)))
+            seqs = [number(line[0]) for line in found if line[1] == VISIBLE]
+            if not seqs:
                 return False
-            self.below = seq
+            self.below = max(seqs)
         return True
 
     def page(self, size: int) -> Op[list[Manifest]]:
@@ -110,7 +114,7 @@ class Walk:
 
     def _manifest(self, thread: int, row: LoadedCheckpoint) -> Op[Manifest]:
         seq = number(row.key)
-        if (known := self._memo.get(seq)) is not None:
+        if (known := self._memo.get(seq)) is not None and known.run_body:
             return known
         body = packing.unpack_checkpoint(row.body)
         if body.depth and row.parent not in self._memo:

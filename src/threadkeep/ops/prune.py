@@ -68,7 +68,8 @@ def prune(
         writes=len(writes),
         bytes=sizes + sum(len(m.row.body) for m in gone.values()),
     )
-    if dry_run or not (gone or any(garbage.values()) or writes or forgotten):
+    changed = removed.checkpoints or gone or any(garbage.values()) or writes or forgotten
+    if dry_run or not changed:
         return removed
     yield from _remove(row.id, gone, garbage, writes, forgotten)
     yield from _rebase(row, kept, hidden, names)

@@ -513,3 +513,7 @@ SELECT max(key) FROM transcript WHERE key BETWEEN ? AND ?;
 -- name: last_calls
 -- Find the greatest key of a thread.
 SELECT max(key) FROM calls WHERE key BETWEEN ? AND ?;
+
+-- name: find_checkpoint_anywhere
+-- Find a checkpoint of a thread by its id in every namespace.
+SELECT key, hidden FROM checkpoints WHERE id = ? AND key BETWEEN ? AND ?;

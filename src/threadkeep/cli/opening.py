@@ -1,0 +1,68 @@
+"""Open the database that a command was given, without ever making one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+import threadkeep
+from threadkeep.errors import ConfigurationError, SchemaMissing, StorageError, ThreadkeepError
+from threadkeep.memory import Memory
+
+_OTHER = "--db or THREADKEEP_DB names another"
+
+
+@contextmanager
+def opened(url: str, owner: str = "") -> Iterator[Memory]:
+    """Open an existing database for the block; a missing one is an error that says what to do."""
+    memory = _open(url, owner)
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+def _open(url: str, owner: str) -> Memory:
+    if url.startswith("memory:"):
+        raise ConfigurationError(
+            f"{url!r} lives within one process, so a command finds it empty; name a file: --db sqlite:///threadkeep.db"
+        )
+    try:
+        return threadkeep.open(url, create=False, owner=owner)
+    except SchemaMissing as error:
+        raise _missing(url, error) from None
+    except ThreadkeepError:
+        raise
+    except OSError as error:
+        raise StorageError(
+            f"cannot open {url!r} ({error.strerror or error}); check the permissions of the file and its folder"
+        ) from None
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{url!r} cannot be a database ({error}); write sqlite:///relative.db or sqlite:////absolute.db"
+        ) from None
+
+
+def _missing(url: str, error: SchemaMissing) -> ThreadkeepError:
+    where = error.fields.get("where", url)
+    if not os.path.exists(where):
+        return SchemaMissing(
+            f"there is no database at {where!r}; `threadkeep chat --db {url}` begins one, {_OTHER}"
+        )
+    if error.fields.get("version"):
+        return error
+    return SchemaMissing(f"{where!r} is a database without Threadkeep's tables; {_OTHER}")
+
+
+def confirm(question: str, *, yes: bool, verb: str) -> None:
+    """Ask before something is removed; without a terminal to ask at, only `--yes` goes on."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigurationError(f"{question} Standard input is no terminal to ask at: say --yes to {verb}")
+    if not typer.confirm(question, err=True):
+        raise typer.Exit(1)
