@@ -59,7 +59,8 @@ def by_task(writes: list[tuple[str, str, Any]]) -> list[list[Any]]:
 def record(drive: Drive, graph: Any, saver: Any, config: dict[str, Any]) -> list[Any]:
     """The thread as `list` and `get_state` show it, oldest first."""
     names, told = Names(), []
-    for stored in reversed(drive(saver.list, config)):
+    # Savers differ in how they mix namespaces; LangGraph's ids are in the order of time.
+    for stored in sorted(drive(saver.list, config), key=lambda each: each.checkpoint["id"]):
         place = stored.config["configurable"]
         told.append(
             names.plain(
