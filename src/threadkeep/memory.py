@@ -11,7 +11,7 @@ from threadkeep import ids
 from threadkeep.config import DEFAULT_URL, LOCK_TIMEOUT, open_driver
 from threadkeep.engine import upkeep
 from threadkeep.engine.engine import Engine
-from threadkeep.models import CompactReport, Problem, ThreadStats
+from threadkeep.models import CompactReport, Problem, Progress, ThreadStats
 from threadkeep.serde import Serde
 from threadkeep.threads import Threads
 
@@ -91,13 +91,16 @@ class Memory:
         for item in types:
             self._engine.serde.allow(*declared_types(item))
 
-    def stats(self) -> tuple[ThreadStats, ...]:
-        """Return bytes and rows of every thread of every owner, largest first; no value is decoded."""
-        return self._engine.run(upkeep.stats(self._engine))
+    def stats(self, *, progress: Progress | None = None) -> tuple[ThreadStats, ...]:
+        """Return bytes and rows of every thread of every owner, largest first; no value is decoded.
 
-    async def astats(self) -> tuple[ThreadStats, ...]:
+        `progress` is called now and then with how many threads are done, and how many there are.
+        """
+        return self._engine.run(upkeep.stats(self._engine, progress))
+
+    async def astats(self, *, progress: Progress | None = None) -> tuple[ThreadStats, ...]:
         """Return bytes and rows of every thread of every owner, largest first."""
-        return await self._engine.arun(upkeep.stats(self._engine))
+        return await self._engine.arun(upkeep.stats(self._engine, progress))
 
     def size(self) -> int:
         """Return the bytes the database takes on disk; 0 for `memory://`."""
@@ -115,13 +118,20 @@ class Memory:
         """Give the disk back what deletions freed."""
         return await self._engine.arun(upkeep.compact(self._engine))
 
-    def doctor(self, thread_id: object = None) -> tuple[Problem, ...]:
-        """Check every invariant of one thread, or of the whole database; return what is wrong."""
-        return self._engine.run(upkeep.doctor(self._engine, self.owner, thread_id))
+    def doctor(
+        self, thread_id: object = None, *, progress: Progress | None = None
+    ) -> tuple[Problem, ...]:
+        """Check every invariant of one thread, or of the whole database; return what is wrong.
 
-    async def adoctor(self, thread_id: object = None) -> tuple[Problem, ...]:
+        `progress` is called now and then with how many threads are done, and how many there are.
+        """
+        return self._engine.run(upkeep.doctor(self._engine, self.owner, thread_id, progress))
+
+    async def adoctor(
+        self, thread_id: object = None, *, progress: Progress | None = None
+    ) -> tuple[Problem, ...]:
         """Check every invariant of one thread, or of the whole database; return what is wrong."""
-        return await self._engine.arun(upkeep.doctor(self._engine, self.owner, thread_id))
+        return await self._engine.arun(upkeep.doctor(self._engine, self.owner, thread_id, progress))
 
     def close(self) -> None:
         """Store what is still queued and release everything; later calls raise MemoryClosed.

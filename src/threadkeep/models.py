@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 Status = Literal["idle", "running", "waiting", "failed"]
 Source = Literal["input", "loop", "update", "fork"]
+Progress = Callable[[int, int], None]
+"""Called with how many threads are done, and how many there are; from the thread that does the work."""
 T = TypeVar("T")
 
 

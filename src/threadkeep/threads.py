@@ -8,7 +8,7 @@ from typing import Any
 
 from threadkeep.engine import flows, records
 from threadkeep.engine.engine import Engine, Flow
-from threadkeep.models import Page, PruneReport, ThreadInfo, ThreadStats
+from threadkeep.models import Page, Progress, PruneReport, ThreadInfo, ThreadStats
 from threadkeep.thread import Thread
 
 
@@ -97,6 +97,7 @@ class Threads:
         keep_last: int | None = None,
         older_than: timedelta | None = None,
         dry_run: bool = False,
+        progress: Progress | None = None,
     ) -> PruneReport:
         """Remove old checkpoints of threads (all by default), never the record of what was said.
 
@@ -106,10 +107,12 @@ class Threads:
             keep_last: keep the newest n checkpoints of each namespace instead.
             older_than: keep those that are younger, and the newest.
             dry_run: only report what would go.
+            progress: called after each thread with how many are done, and how many there are.
 
         Raises ConfigurationError for options that make no sense together.
         """
-        return self._engine.run(self._prune(thread_ids, strategy, keep_last, older_than, dry_run))
+        flow = self._prune(thread_ids, strategy, keep_last, older_than, dry_run, progress)
+        return self._engine.run(flow)
 
     async def aprune(
         self,
@@ -119,9 +122,11 @@ class Threads:
         keep_last: int | None = None,
         older_than: timedelta | None = None,
         dry_run: bool = False,
+        progress: Progress | None = None,
     ) -> PruneReport:
         """Remove old checkpoints of threads (all by default), never the record of what was said."""
-        return await self._engine.arun(self._prune(thread_ids, strategy, keep_last, older_than, dry_run))
+        flow = self._prune(thread_ids, strategy, keep_last, older_than, dry_run, progress)
+        return await self._engine.arun(flow)
 
     def _prune(
         self,
@@ -130,11 +135,13 @@ class Threads:
         keep_last: int | None,
         older_than: timedelta | None,
         dry_run: bool,
+        progress: Progress | None,
     ) -> Flow[PruneReport]:
         plan = flows.prune_plan(strategy, keep_last, older_than, self._engine.clock())
         if thread_ids is not None:
-            return flows.prune(self._engine, self._owner, list(thread_ids), plan, dry_run=dry_run)
-        return flows.prune_all(self._engine, self._owner, plan, dry_run=dry_run)
+            chosen = list(thread_ids)
+            return flows.prune(self._engine, self._owner, chosen, plan, dry_run=dry_run, progress=progress)
+        return flows.prune_all(self._engine, self._owner, plan, dry_run=dry_run, progress=progress)
 
     def stats(self, thread_id: object) -> ThreadStats:
         """Return a thread's bytes and rows by table; no value is decoded. Raises ThreadNotFound."""

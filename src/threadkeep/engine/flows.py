@@ -11,7 +11,7 @@ from threadkeep.backends.base import Op, Row, Statement
 from threadkeep.engine.engine import Engine, Flow, Read, View, Write
 from threadkeep.engine.puts import metadata_of
 from threadkeep.errors import ConfigurationError, ThreadNotFound
-from threadkeep.models import PruneReport
+from threadkeep.models import Progress, PruneReport
 from threadkeep.ops import history, prune as pruning, threads
 from threadkeep.ops.load import Manifest
 from threadkeep.ops.prune import Choose, Removed
@@ -102,24 +102,39 @@ def _age(manifest: Manifest, now: int) -> timedelta:
 
 
 def prune(
-    engine: Engine, owner: str, thread_ids: Sequence[object], plan: Choose, *, dry_run: bool
+    engine: Engine,
+    owner: str,
+    thread_ids: Sequence[object],
+    plan: Choose,
+    *,
+    dry_run: bool,
+    progress: Progress | None = None,
 ) -> Flow[PruneReport]:
     """Prune threads one after the other, each in a transaction; unknown ones are passed over."""
     report = PruneReport(dry_run=dry_run)
-    for thread_id in thread_ids:
+    for done, thread_id in enumerate(thread_ids, 1):
         removed = yield from prune_one(engine, engine.ref(owner, thread_id), plan, dry_run=dry_run)
         report = added(report, removed)
+        if progress is not None:
+            progress(done, len(thread_ids))
     return report
 
 
-def prune_all(engine: Engine, owner: str, plan: Choose, *, dry_run: bool) -> Flow[PruneReport]:
+def prune_all(
+    engine: Engine, owner: str, plan: Choose, *, dry_run: bool, progress: Progress | None = None
+) -> Flow[PruneReport]:
     """Prune every thread of an owner."""
     report = PruneReport(dry_run=dry_run)
+    total = 0 if progress is None else (yield Read(threads.count(ids.digest(owner))))
+    done = 0
     after: int | None = None
     while (row := (yield from next_thread(engine, owner, after))) is not None:
         after = row[0]
         ref = engine.ref(owner, ids.decode_text(row[4]))
         report = added(report, (yield from prune_one(engine, ref, plan, dry_run=dry_run)))
+        done += 1
+        if progress is not None:
+            progress(done, max(total, done))
     return report
 
 

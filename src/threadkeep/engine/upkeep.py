@@ -6,15 +6,16 @@ from threadkeep import ids
 from threadkeep.backends.base import Op, Row
 from threadkeep.engine import records
 from threadkeep.engine.engine import Engine, Flow, Read
-from threadkeep.models import CompactReport, Problem, ThreadStats
+from threadkeep.models import CompactReport, Problem, Progress, ThreadStats
 from threadkeep.ops import doctor as checking
 from threadkeep.ops import threads
 
 _PAGE = 200
 
 
-def stats(engine: Engine) -> Flow[tuple[ThreadStats, ...]]:
+def stats(engine: Engine, progress: Progress | None = None) -> Flow[tuple[ThreadStats, ...]]:
     """Return bytes and rows of every thread, largest first."""
+    total = 0 if progress is None else (yield Read(threads.count(None)))
     found: list[ThreadStats] = []
     after = 0
     while True:
@@ -29,6 +30,8 @@ def stats(engine: Engine) -> Flow[tuple[ThreadStats, ...]]:
         for row, tables in page:
             found.append(records.thread_stats(ids.decode_text(row[4]), ids.decode_text(row[3]), tables))
             after = row[0]
+        if progress is not None:
+            progress(len(found), max(total, len(found)))
         if len(page) < _PAGE:
             found.sort(key=lambda item: -item.bytes)
             return tuple(found)
@@ -43,13 +46,20 @@ def compact(engine: Engine) -> Flow[CompactReport]:
     yield
 
 
-def doctor(engine: Engine, owner: str, thread_id: object) -> Flow[tuple[Problem, ...]]:
+def doctor(
+    engine: Engine, owner: str, thread_id: object, progress: Progress | None = None
+) -> Flow[tuple[Problem, ...]]:
     """Check every invariant of one thread, or of the whole database."""
     problems: list[Problem] = []
     if thread_id is not None:
         ref = engine.ref(owner, thread_id)
         yield from records.info(engine, ref)
-        return tuple((yield Read(checking.check_thread(ref.digest, ref.thread_id, engine.names))))
+        problems += yield Read(checking.check_thread(ref.digest, ref.thread_id, engine.names))
+        if progress is not None:
+            progress(1, 1)
+        return tuple(problems)
+    total = 0 if progress is None else (yield Read(threads.count(None)))
+    done = 0
     problems += yield Read(checking.check_database())
     after = 0
     while True:
@@ -57,5 +67,8 @@ def doctor(engine: Engine, owner: str, thread_id: object) -> Flow[tuple[Problem,
         for row in page:
             problems += yield Read(checking.check_thread(row[1], ids.decode_text(row[4]), engine.names))
             after = row[0]
+            done += 1
+            if progress is not None:
+                progress(done, max(total, done))
         if len(page) < _PAGE:
             return tuple(problems)

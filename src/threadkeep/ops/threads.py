@@ -157,6 +157,15 @@ def page(after: int, limit: int) -> Op[list[Row]]:
     return (yield Statement("thread_page", (after, limit)))
 
 
+def count(owner: bytes | None) -> Op[int]:
+    """Return how many threads there are, of one owner or of all."""
+    if owner is None:
+        rows = yield Statement("count_threads")
+    else:
+        rows = yield Statement("count_owner_threads", (owner,))
+    return int(rows[0][0])
+
+
 def information(thread: ThreadRef) -> Op[Row | None]:
     """Return what the list shows of one thread, or None when it has no checkpoint."""
     rows = yield Statement("thread_info", (thread.digest,))

@@ -38,6 +38,14 @@ ORDER BY updated DESC, id DESC LIMIT ?;
 -- Walk all threads in order of their keys.
 SELECT id, digest, owner_digest, owner, thread_id FROM threads WHERE id > ? ORDER BY id LIMIT ?;
 
+-- name: count_threads
+-- Count all threads.
+SELECT count(*) FROM threads;
+
+-- name: count_owner_threads
+-- Count the threads of an owner.
+SELECT count(*) FROM threads WHERE owner_digest = ?;
+
 -- name: thread_by_key
 -- Find a thread's name by its key.
 SELECT owner_digest, owner, thread_id FROM threads WHERE id = ?;
