@@ -14,8 +14,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,25 +62,45 @@ class Meter:
         return call
 
 
-@contextmanager
-def profiled(cpu: bool) -> Iterator[list[cProfile.Profile]]:
-    """Profile this thread and every thread that starts meanwhile."""
-    profiles: list[cProfile.Profile] = []
-    timer = time.thread_time if cpu else time.perf_counter
+class Profiler:
+    """Profiles this thread and all threads that start after it was made, such as a driver's own.
 
-    def start(*_: Any) -> None:
+    Until `start` is called, only the newest profile of each thread identity is kept.
+    """
+
+    def __init__(self, cpu: bool) -> None:
+        self._timer = time.thread_time if cpu else time.perf_counter
+        self._standing: dict[int, cProfile.Profile] | None = {}
+        self._before: dict[str, Line] = {}
+        self.profiles: list[cProfile.Profile] = []
+        threading.setprofile(self._begin)
+
+    def _begin(self, *_: Any) -> None:
         sys.setprofile(None)
-        profile = cProfile.Profile(timer)
-        profiles.append(profile)
+        profile = cProfile.Profile(self._timer)
+        if self._standing is None:
+            self.profiles.append(profile)
+        else:
+            self._standing[threading.get_ident()] = profile
         profile.enable()
 
-    threading.setprofile(start)
-    start()
-    try:
-        yield profiles
-    finally:
-        profiles[0].disable()
+    def start(self) -> None:
+        """Count from here on."""
+        alive = {thread.ident for thread in threading.enumerate()}
+        standing, self._standing = self._standing or {}, None
+        self.profiles = [profile for ident, profile in standing.items() if ident in alive]
+        self._before = merge(self.profiles)
+        del standing  # freeing a profile that is still on turns profiling off in the thread that frees it
+        self._begin()
+
+    def stop(self) -> dict[str, Line]:
+        """Return what every function cost since `start`."""
+        sys.setprofile(None)
         threading.setprofile(None)
+        lines = merge(self.profiles)
+        for label, before in self._before.items():
+            lines[label].subtract(before)
+        return lines
 
 
 class Line:
@@ -91,6 +110,12 @@ class Line:
         self.calls = 0
         self.own = 0.0
         self.total = 0.0
+
+    def subtract(self, earlier: Line) -> None:
+        """Take away what was counted earlier."""
+        self.calls -= earlier.calls
+        self.own -= earlier.own
+        self.total -= earlier.total
 
 
 def _label(code: Any, caller: Any = None) -> str:
@@ -165,12 +190,12 @@ def _show_methods(options: argparse.Namespace, lane: lanes.Lane, meter: Meter) -
     CONSOLE.print(table)
 
 
-def _show_functions(options: argparse.Namespace, lane: lanes.Lane) -> None:
-    with profiled(options.clock == "cpu") as profiles:
-        for _ in range(options.rounds):
-            lane.ready()
-            lane.play()
-    lines = merge(profiles)
+def _show_functions(options: argparse.Namespace, lane: lanes.Lane, profiler: Profiler) -> None:
+    profiler.start()
+    for _ in range(options.rounds):
+        lane.ready()
+        lane.play()
+    lines = profiler.stop()
     scale = 1000 / options.rounds
     packages: dict[str, float] = defaultdict(float)
     for label, line in lines.items():
@@ -186,7 +211,7 @@ def _show_functions(options: argparse.Namespace, lane: lanes.Lane) -> None:
         table.add_row(label, calls, f"{line.own * scale:.3f}", f"{line.total * scale:.3f}")
     CONSOLE.print(table)
     CONSOLE.print(
-        f"{len(profiles)} threads. cProfile adds its own cost to every call: compare, do not add up"
+        f"{len(profiler.profiles)} threads. cProfile adds its own cost to every call: compare, do not add up"
     )
 
 
@@ -213,6 +238,7 @@ def main() -> None:
     plan = lanes.Plan(seed="profile", loop=lanes.Loop() if options.asynchronous else None)
     with tempfile.TemporaryDirectory(prefix="threadkeep-bench-", dir=options.scratch) as directory:
         scratch = Path(directory)
+        profiler = Profiler(options.clock == "cpu")
         lane, floor = _open(options.saver, scratch / "profile.db", plan), lanes.floor(plan)
         floor.prefill(options.turns)
         fill = lane.live if lane.memory is not None else lane.prefill
@@ -220,7 +246,7 @@ def main() -> None:
             fill(options.turns)
         commit = EmptyCommit(scratch)
         _show_turns(options.rounds, lane, floor, commit)
-        _show_functions(options, lane)
+        _show_functions(options, lane, profiler)
         _show_methods(options, lane, Meter(lane.graph.checkpointer))
         commit.close()
         lane.close()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import queue
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +19,7 @@ from langchain_core.messages import AIMessage
 from bench import __main__ as command
 from bench import lanes, report
 from bench.bytes import parts
+from bench.profile import Profiler
 from bench.results import Goal, Row, Section
 from bench.scenario import Script, turn, turn_text
 from bench.text import calibration
@@ -169,6 +172,38 @@ def test_a_measure_that_fails_is_shown_and_missed(
     shown = capsys.readouterr()
     assert "ValueError: no such thread" in shown.out and "in broken" in shown.err
     assert "A one megabyte image" in shown.out, "the next measure did not run"
+
+
+def _busy(times: int) -> None:
+    for _ in range(times):
+        json.dumps([1])
+
+
+def test_the_profile_counts_standing_threads_and_this_one_from_start_on() -> None:
+    profiler = Profiler(cpu=True)
+    work: queue.Queue[int | None] = queue.Queue()
+
+    def stand() -> None:
+        while (times := work.get()) is not None:
+            _busy(times)
+            work.task_done()
+
+    gone, standing = threading.Thread(target=_busy, args=(7,)), threading.Thread(target=stand)
+    gone.start()
+    gone.join()
+    standing.start()
+    work.put(100)
+    work.join()
+    profiler.start()
+    work.put(20)
+    work.join()
+    _busy(3)
+    lines = profiler.stop()
+    work.put(None)
+    standing.join()
+    (dumps,) = [line for label, line in lines.items() if label.endswith(" dumps")]
+    assert dumps.calls == 23
+    assert 0 < dumps.own < 1
 
 
 def test_bytes_of_tables_and_indexes_add_up_to_the_file(tmp_path: Path) -> None:
