@@ -1,12 +1,14 @@
 """Session memory for LLM agents: every conversation durable at every step."""
 
+from __future__ import annotations
+
 from threadkeep.errors import (
     ChangedMessageWarning,
     CheckpointNotFound,
     ConfigurationError,
     DuplicateHistoryWarning,
-    InvalidThreadId,
     InUse,
+    InvalidThreadId,
     MemoryClosed,
     MessageNotFound,
     MissingExtra,

@@ -23,14 +23,17 @@ def open_driver(url: str, *, create: bool, lock_timeout: float) -> Driver:
     if parts.scheme not in ("sqlite", "memory"):
         raise ConfigurationError(f"cannot open {url!r}: this version knows {_FORMS}", url=url)
     if parts.query or parts.fragment:
-        raise ConfigurationError(f"{url!r} has options after '?' or '#'; pass them as keywords to threadkeep.open")
+        raise ConfigurationError(
+            f"{url!r} has options after '?' or '#'; pass them as keywords to threadkeep.open"
+        )
     if parts.scheme == "memory":
         if parts.netloc or parts.path:
             raise ConfigurationError(f"{url!r} names something behind memory://; it takes no name", url=url)
         return _sqlite(None, create=True, lock_timeout=lock_timeout)
     if parts.netloc:
         raise ConfigurationError(
-            f"{url!r} has two slashes where a file takes three (relative) or four (absolute): {_FORMS}", url=url
+            f"{url!r} has two slashes where a file takes three (relative) or four (absolute): {_FORMS}",
+            url=url,
         )
     path = unquote(parts.path)[1:]
     if not path or path.endswith("/"):

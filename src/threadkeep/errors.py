@@ -1,27 +1,27 @@
 """Every exception Threadkeep raises on purpose.
 
-    ThreadkeepError
-    ├── ConfigurationError (ValueError)      a URL or an option that cannot be used
-    │   └── MissingExtra (ImportError)       an optional dependency is not installed
-    ├── InvalidThreadId (ValueError)         a thread id that is empty, too long or of another type
-    ├── MemoryClosed (RuntimeError)          the memory was closed
-    ├── NotFound (LookupError)
-    │   ├── ThreadNotFound
-    │   ├── CheckpointNotFound
-    │   └── MessageNotFound
-    ├── StaleRun (RuntimeError)              another run moved the thread on; reload and try again
-    ├── SerializationError (TypeError)       a value in the state that would not come back equal
-    ├── InUse (RuntimeError)                 deleting would break what still refers to it
-    └── StorageError (OSError)
-        ├── StorageBusy (TimeoutError)       a lock was not released in time
-        ├── StorageFull                      no space left
-        ├── StorageReadOnly (PermissionError)
-        ├── NotADatabase                     the file is something else, or damaged
-        └── SchemaMissing                    the tables are not there, or are of another version
+ThreadkeepError
+├── ConfigurationError (ValueError)      a URL or an option that cannot be used
+│   └── MissingExtra (ImportError)       an optional dependency is not installed
+├── InvalidThreadId (ValueError)         a thread id that is empty, too long or of another type
+├── MemoryClosed (RuntimeError)          the memory was closed
+├── NotFound (LookupError)
+│   ├── ThreadNotFound
+│   ├── CheckpointNotFound
+│   └── MessageNotFound
+├── StaleRun (RuntimeError)              another run moved the thread on; reload and try again
+├── SerializationError (TypeError)       a value in the state that would not come back equal
+├── InUse (RuntimeError)                 deleting would break what still refers to it
+└── StorageError (OSError)
+    ├── StorageBusy (TimeoutError)       a lock was not released in time
+    ├── StorageFull                      no space left
+    ├── StorageReadOnly (PermissionError)
+    ├── NotADatabase                     the file is something else, or damaged
+    └── SchemaMissing                    the tables are not there, or are of another version
 
-    ThreadkeepWarning (UserWarning)
-    ├── DuplicateHistoryWarning              a run was given messages that its thread holds already
-    └── ChangedMessageWarning                a stored message was changed in place; the record was not
+ThreadkeepWarning (UserWarning)
+├── DuplicateHistoryWarning              a run was given messages that its thread holds already
+└── ChangedMessageWarning                a stored message was changed in place; the record was not
 """
 
 from __future__ import annotations

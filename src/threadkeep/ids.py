@@ -20,7 +20,12 @@ MAX_THREAD_ID = 1024
 _TEXT = b"\xff"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 # LangChain names an AI message after its run: the affixes take one byte, the UUID sixteen.
-_AFFIXES = {b"\xfe": ("lc_run--", ""), b"\xfd": ("lc_run--", "-0"), b"\xfc": ("run--", "-0"), b"\xfb": ("run-", "-0")}
+_AFFIXES = {
+    b"\xfe": ("lc_run--", ""),
+    b"\xfd": ("lc_run--", "-0"),
+    b"\xfc": ("run--", "-0"),
+    b"\xfb": ("run-", "-0"),
+}
 _GREGORIAN = 0x01B21DD213814000  # 100 ns from 1582-10-15 to 1970-01-01, RFC 9562 section 5.1
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from threadkeep.adapters.langgraph import Checkpointer
 
 
-def open(  # noqa: A001 - `threadkeep.open` reads as what it does
+def open(
     url: str = DEFAULT_URL,
     *,
     create: bool = True,
@@ -118,9 +118,7 @@ class Memory:
         """Give the disk back what deletions freed."""
         return await self._engine.arun(upkeep.compact(self._engine))
 
-    def doctor(
-        self, thread_id: object = None, *, progress: Progress | None = None
-    ) -> tuple[Problem, ...]:
+    def doctor(self, thread_id: object = None, *, progress: Progress | None = None) -> tuple[Problem, ...]:
         """Check every invariant of one thread, or of the whole database; return what is wrong.
 
         `progress` is called now and then with how many threads are done, and how many there are.

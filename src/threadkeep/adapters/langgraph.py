@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     EXCLUDED_METADATA_KEYS,
@@ -23,7 +24,6 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
-from langchain_core.messages import BaseMessage
 
 from threadkeep.engine import flows
 from threadkeep.engine.edits import next_version
@@ -35,7 +35,7 @@ from threadkeep.models import PruneReport
 from threadkeep.ops.rows import ThreadRef
 
 if TYPE_CHECKING:
-    from langgraph.checkpoint.serde.base import SerializerProtocol
+    pass
 
 _NULL_TASK = "00000000-0000-0000-0000-000000000000"
 _START_PATH = "__start__"
@@ -116,7 +116,9 @@ class Checkpointer(BaseCheckpointSaver[Any]):
             return None
         return self._tuple(ref, view, str(identifier) if identifier else None)
 
-    def _tuple(self, ref: ThreadRef, view: View, asked: str | None, *, marked: bool = True) -> CheckpointTuple:
+    def _tuple(
+        self, ref: ThreadRef, view: View, asked: str | None, *, marked: bool = True
+    ) -> CheckpointTuple:
         head = view.head
         identifier = unpack_id(head.id)
         thread_id = _Loaded(ref.thread_id, asked) if marked else ref.thread_id
@@ -297,7 +299,9 @@ class Checkpointer(BaseCheckpointSaver[Any]):
             checkpoint=pack_id(str(conf["checkpoint_id"])),
             task_id=str(task_id),
             path=task_path,
-            writes=[(WRITES_IDX_MAP.get(channel, n), channel, value) for n, (channel, value) in enumerate(writes)],
+            writes=[
+                (WRITES_IDX_MAP.get(channel, n), channel, value) for n, (channel, value) in enumerate(writes)
+            ],
             from_node=task_id != _NULL_TASK and bool(task_path) and not task_path.endswith(_START_PATH),
             status=status,
         )
@@ -467,9 +471,7 @@ def _configurable(config: RunnableConfig) -> dict[str, Any]:
 
 
 def _config(thread_id: str, namespace: str, identifier: str) -> RunnableConfig:
-    return {
-        "configurable": {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": identifier}
-    }
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": identifier}}
 
 
 def _snapshots(values: Mapping[str, Any]) -> dict[str, Any]:

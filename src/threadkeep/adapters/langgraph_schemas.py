@@ -58,7 +58,12 @@ def _collect(hint: Any, found: list[type], seen: set[int]) -> None:
         _collect(argument, found, seen)
     if not isinstance(hint, type) or hint.__module__ == "builtins" or issubclass(hint, BaseMessage):
         return
-    if dataclasses.is_dataclass(hint) or _is_model(hint) or issubclass(hint, Enum) or hasattr(hint, "_fields"):
+    if (
+        dataclasses.is_dataclass(hint)
+        or _is_model(hint)
+        or issubclass(hint, Enum)
+        or hasattr(hint, "_fields")
+    ):
         found.append(hint)
     try:
         inner = get_type_hints(hint, include_extras=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 
 from threadkeep.engine.cache import Head, Item, ListVersion, ThreadCache
+from threadkeep.errors import ChangedMessageWarning
 from threadkeep.ids import unpack_message_id
 from threadkeep.ops import packing
 from threadkeep.ops.load import Stored
@@ -59,9 +61,6 @@ class Builder:
         if not self._live:
             return self._copies(self._items(number))
         assert self._cache is not None
-        version = self._cache.lists.get(number)
-        if version is not None and version.live is not None and version.unchanged():
-            return version.live.copy()
         return [self._element(item) for item in self._items(number)]
 
     # values
@@ -129,10 +128,24 @@ class Builder:
         # Its object was changed after it was stored: the record keeps what it was.
         assert self._cache is not None
         if self._cache.by_object.get(id(item.message)) is item:
+            warn_of_change(self._cache, item)
             del self._cache.by_object[id(item.message)]
         item.message = copy_of(item.snapshot)
         self._cache.by_object[id(item.message)] = item
         return item.message
+
+
+def warn_of_change(cache: ThreadCache, item: Item) -> None:
+    """Warn once a turn that a stored message's object was changed in place; an id it was given is no change."""
+    if item.message_id is None or item.number in cache.warned:
+        return
+    cache.warned.add(item.number)
+    warnings.warn(
+        f"message {item.message_id!r} of thread {cache.ref.thread_id!r} was changed in place after its turn; "
+        "the thread keeps what was stored. To change it, return a message with the same id from a node",
+        ChangedMessageWarning,
+        stacklevel=2,
+    )
 
 
 def live_values(builder: Builder, cache: ThreadCache, head: Head) -> dict[str, Any]:
@@ -140,10 +153,12 @@ def live_values(builder: Builder, cache: ThreadCache, head: Head) -> dict[str, A
     values = {}
     for channel, entry in head.values.items():
         if entry[0] in (packing.LIST, packing.SNAPSHOT) and (known := cache.lists.get(entry[1])) is not None:
-            unchanged = known.live is not None and known.unchanged()
-            items = builder.sequence(entry[1])
-            if known.values is None and not unchanged:
-                known.bind(items, cache)
+            if known.live is not None and known.unchanged():
+                items = known.live.copy()
+            else:
+                items = builder.sequence(entry[1])
+                if known.values is None:
+                    known.bind(items, cache)
             cache.add_list(known)
             values[channel] = items if entry[0] == packing.LIST else builder.wrap(items)
         else:

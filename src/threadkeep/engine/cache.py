@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
+from operator import itemgetter
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -13,6 +14,7 @@ from threadkeep.ops.load import Manifest
 from threadkeep.ops.packing import Element, Entry
 from threadkeep.ops.rows import CheckpointRef, ThreadRef, number
 
+_content = itemgetter("content")
 _MANIFESTS = 24
 _RECENT = 6
 _MOST_THREADS = 256
@@ -35,10 +37,11 @@ class ListVersion:
     """A stored version of a list: its items by number, and the live list it was made from.
 
     `now` and `then` hold the live messages' attributes and what they were when stored, so that one
-    comparison tells whether any message was changed in place.
+    comparison tells whether any message was changed in place; `contents` their contents alone, for a
+    quicker look.
     """
 
-    __slots__ = ("changes", "items", "live", "now", "number", "root", "then", "values")
+    __slots__ = ("changes", "contents", "items", "live", "now", "number", "root", "then", "values")
 
     def __init__(self, number: int, root: int, changes: int, items: list[Element]) -> None:
         self.number = number
@@ -48,6 +51,7 @@ class ListVersion:
         self.live: list[Any] | None = None
         self.now: list[dict[str, Any]] = []
         self.then: list[dict[str, Any]] = []
+        self.contents: list[Any] = []
         self.values: list[bytes] | None = None
 
     def bind(self, live: list[Any], cache: ThreadCache, base: ListVersion | None = None) -> None:
@@ -55,19 +59,21 @@ class ListVersion:
         start = 0
         if base is not None and base.live is not None:
             start = len(base.live)
-            self.now, self.then = base.now.copy(), base.then.copy()
+            self.now, self.then, self.contents = base.now.copy(), base.then.copy(), base.contents.copy()
         else:
-            self.now, self.then = [], []
+            self.now, self.then, self.contents = [], [], []
         for message, number in zip(live[start:], self.items[start:], strict=True):
             if isinstance(number, int):
+                then = cache.items[number].snapshot.state[1]
                 self.now.append(message.__dict__)
-                self.then.append(cache.items[number].snapshot.state[1])
+                self.then.append(then)
+                self.contents.append(then["content"])
         self.live = live.copy()
 
     def unbind(self) -> None:
         """Let the live list go."""
         self.live = None
-        self.now, self.then = [], []
+        self.now, self.then, self.contents = [], [], []
 
     def unchanged(self) -> bool:
         """Tell whether every live message still is what was stored (1 and True are not told apart)."""
@@ -75,6 +81,10 @@ class ListVersion:
             return self.now == self.then
         except Exception:  # a value that cannot be compared: the caller looks at each message
             return False
+
+    def same_contents(self) -> bool:
+        """Tell whether every live message still has the content that was stored."""
+        return list(map(_content, self.now)) == self.contents
 
 
 class Head:
@@ -231,7 +241,9 @@ class ThreadCache:
         self.items = {n: item for n, item in self.items.items() if n in kept}
         self.values = {n: value for n, value in self.values.items() if n in kept}
         self.by_object = {id(item.message): item for item in self.items.values()}
-        self.by_message_id = {item.message_id: item for item in self.items.values() if item.message_id is not None}
+        self.by_message_id = {
+            item.message_id: item for item in self.items.values() if item.message_id is not None
+        }
 
 
 class Threads:

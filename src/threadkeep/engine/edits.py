@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from langchain_core.messages import BaseMessage, convert_to_messages
@@ -54,7 +54,9 @@ def _messages(messages: Any) -> list[BaseMessage]:
     converted = convert_to_messages(items)
     for message in converted:
         if message.type == "remove":
-            raise ConfigurationError("append takes messages to add; to take one out of the state, use an agent's reducer")
+            raise ConfigurationError(
+                "append takes messages to add; to take one out of the state, use an agent's reducer"
+            )
     return [m if m.id is not None else m.model_copy(update={"id": str(uuid.uuid4())}) for m in converted]
 
 
@@ -97,7 +99,7 @@ def _request(
     identifier = ids.new_checkpoint_id(engine.clock, after=parent)
     checkpoint = {
         "v": 2 if head is None else head.extra.get("v", 2),
-        "ts": datetime.fromtimestamp(engine.clock() / 1e6, timezone.utc).isoformat(),
+        "ts": datetime.fromtimestamp(engine.clock() / 1e6, UTC).isoformat(),
         "id": identifier,
         "channel_values": values,
         "channel_versions": versions,
@@ -121,7 +123,9 @@ def _stored(engine: Engine, ref: ThreadRef, request: PutRequest) -> Flow[Checkpo
     return state.checkpoint
 
 
-def fork(engine: Engine, ref: ThreadRef, checkpoint_id: str | None, before: str | None) -> Flow[CheckpointInfo]:
+def fork(
+    engine: Engine, ref: ThreadRef, checkpoint_id: str | None, before: str | None
+) -> Flow[CheckpointInfo]:
     """Start a branch at a checkpoint, or before a message entered; it becomes the current one."""
     if (checkpoint_id is None) == (before is None):
         raise ConfigurationError("fork takes a checkpoint_id or before=<message id>: pass exactly one")
@@ -170,4 +174,3 @@ def _before(engine: Engine, ref: ThreadRef, message_id: str) -> Flow[bytes | Non
             message_id=message_id,
         )
     return place
-

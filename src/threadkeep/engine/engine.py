@@ -164,12 +164,14 @@ class Engine:
 
     # checkpoints
 
-    def get(self, ref: ThreadRef, namespace: str, checkpoint: bytes | None, *, live: bool) -> Flow[View | None]:
+    def get(
+        self, ref: ThreadRef, namespace: str, checkpoint: bytes | None, *, live: bool
+    ) -> Flow[View | None]:
         """Return a checkpoint, the newest when none is named; with `live` as a run's own objects."""
         cache = yield from self.settled(ref)
         while cache is not None and checkpoint is None and (head := cache.newest.get(namespace)) is not None:
             work = cache.last_work
-            found = yield Read(load.peek(cache.ref, namespace, head.id, self.names, cache))
+            found = yield Read(load.peek(cache.ref, namespace, head.id, head.values.values(), cache))
             if found is not None:
                 _, writes, stored = found
                 return self._view(cache, head, writes, stored, live)
@@ -201,9 +203,13 @@ class Engine:
     def head(self, manifest: load.Manifest, namespace: str) -> Head:
         """Return a manifest as the process keeps it."""
         updated = manifest.body.updated
-        return Head.of(manifest, namespace, None if updated is None else [self.names.decode(n) for n in updated])
+        return Head.of(
+            manifest, namespace, None if updated is None else [self.names.decode(n) for n in updated]
+        )
 
-    def _view(self, cache: ThreadCache | None, head: Head, writes: list[Any], stored: Stored, live: bool) -> View:
+    def _view(
+        self, cache: ThreadCache | None, head: Head, writes: list[Any], stored: Stored, live: bool
+    ) -> View:
         if cache is None:
             return self.view(head, writes, stored)
         with cache.lock:
@@ -232,7 +238,14 @@ class Engine:
             task_id = ids.unpack_id(task)
             for index, (name, *entry) in entries.items():
                 value = builder.value(tuple(entry))
-                found.append((self.names.decode(path), task_id, index, Pending(task_id, self.names.decode(name), value)))
+                found.append(
+                    (
+                        self.names.decode(path),
+                        task_id,
+                        index,
+                        Pending(task_id, self.names.decode(name), value),
+                    )
+                )
         found.sort(key=lambda line: line[:3])
         return [line[3] for line in found]
 
@@ -263,6 +276,7 @@ class Engine:
             return
         yield Settle(work, True)
         if work.error is not None:
+            self._take_failure(ref, request.parent_id)
             raise work.error
 
     def _parent(self, cache: ThreadCache, namespace: str, parent_id: bytes | None) -> Flow[Head | None]:
@@ -287,7 +301,9 @@ class Engine:
             cache.remember(head, newest=False)
         return head
 
-    def _put_work(self, cache: ThreadCache, request: PutRequest, parent: Head | None, wait: bool) -> Work | None:
+    def _put_work(
+        self, cache: ThreadCache, request: PutRequest, parent: Head | None, wait: bool
+    ) -> Work | None:
         identifier = ids.pack_id(request.checkpoint["id"])
         existing = cache.heads.get((request.namespace, identifier))
         state = _Prepared(cache)
@@ -363,7 +379,9 @@ class Engine:
             if place is not None:
                 self._record_failure(place, work.error)
 
-        work = Work(state.start, refresh=refresh, rolled_back=lambda: state.cache.ref.restore(), settled=settled)
+        work = Work(
+            state.start, refresh=refresh, rolled_back=lambda: state.cache.ref.restore(), settled=settled
+        )
         return work
 
     def _reload(self, ref: ThreadRef) -> ThreadCache:
@@ -373,8 +391,14 @@ class Engine:
         row = self.driver.read(find(fresh))
         if old is not None:
             now = old.ref
-            fits = row is None if now.key is None else row is not None and (row.id, row.sweep) == (now.key, now.sweep)
-            if fits and (now.key is None or now.next_content <= now.claimed or row.next_content == now.claimed):
+            fits = (
+                row is None
+                if now.key is None
+                else row is not None and (row.id, row.sweep) == (now.key, now.sweep)
+            )
+            if fits and (
+                now.key is None or now.next_content <= now.claimed or row.next_content == now.claimed
+            ):
                 return old
             self.threads.drop(old)
         return self._add_cache(fresh, row)
@@ -396,12 +420,14 @@ class Engine:
             while len(self._failures) > _MOST_FAILURES:
                 self._failures.popitem(last=False)
 
-    def _raise_failure(self, ref: ThreadRef, checkpoint: bytes | None) -> None:
+    def _take_failure(self, ref: ThreadRef, checkpoint: bytes | None) -> BaseException | None:
         if not self._failures or checkpoint is None:
-            return
+            return None
         with self._failing:
-            error = self._failures.pop((ref.digest, checkpoint), None)
-        if error is not None:
+            return self._failures.pop((ref.digest, checkpoint), None)
+
+    def _raise_failure(self, ref: ThreadRef, checkpoint: bytes | None) -> None:
+        if (error := self._take_failure(ref, checkpoint)) is not None:
             raise error
 
     def close(self) -> None:
@@ -450,4 +476,3 @@ class _Prepared:
 def _nothing() -> Op[None]:
     return
     yield
-

@@ -12,7 +12,8 @@ from threadkeep.engine.engine import Engine, Flow, Read, View, Write
 from threadkeep.engine.puts import metadata_of
 from threadkeep.errors import ConfigurationError, ThreadNotFound
 from threadkeep.models import Progress, PruneReport
-from threadkeep.ops import history, prune as pruning, threads
+from threadkeep.ops import history, threads
+from threadkeep.ops import prune as pruning
 from threadkeep.ops.load import Manifest
 from threadkeep.ops.prune import Choose, Removed
 from threadkeep.ops.rows import LAST, ThreadRef, number
@@ -62,9 +63,7 @@ def copy(engine: Engine, owner: str, source_id: object, target_id: object) -> Fl
         raise not_found(source)
 
 
-def prune_plan(
-    strategy: str, keep_last: int | None, older_than: timedelta | None, now: int
-) -> Choose:
+def prune_plan(strategy: str, keep_last: int | None, older_than: timedelta | None, now: int) -> Choose:
     """Return which checkpoints a prune keeps. Raises ConfigurationError for what makes no sense."""
     if strategy not in ("keep_latest", "delete"):
         raise ConfigurationError(f"strategy is {strategy!r}; pass 'keep_latest' or 'delete'")
@@ -237,7 +236,9 @@ class Listing:
         chosen = chosen[:limit]
         writes = yield Read(self._walk.writes([manifest for manifest, _ in chosen]))
         stored = self._walk.stored
-        return [self._engine.view(head, lines, stored) for (_, head), lines in zip(chosen, writes, strict=True)]
+        return [
+            self._engine.view(head, lines, stored) for (_, head), lines in zip(chosen, writes, strict=True)
+        ]
 
 
 def listing(
@@ -285,4 +286,3 @@ def next_thread(engine: Engine, owner: str, after: int | None) -> Flow[Row | Non
 
     rows = yield Read(op())
     return rows[0] if rows else None
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 from operator import is_
 from typing import Any
 
@@ -138,7 +139,11 @@ class Preparer:
         inserted = [self._element(data) for data in packed[start : len(packed) - end]]
         if base is not None and not inserted and len(old) == len(packed):
             return kind, base.number, len(packed)
-        items = [*(base.items[:start] if base else []), *inserted, *(base.items[len(old) - end :] if end and base else [])]
+        items = [
+            *(base.items[:start] if base else []),
+            *inserted,
+            *(base.items[len(old) - end :] if end and base else []),
+        ]
         version = self._version(items, base, start, end, inserted)
         version.values = packed
         return kind, version.number, len(packed)
@@ -181,7 +186,11 @@ class Preparer:
 
     def _base(self, items: list[Any], previous: Entry | None) -> ListVersion | None:
         cache = self._cache
-        if previous is not None and len(previous) == 3 and (known := cache.lists.get(previous[1])) is not None:
+        if (
+            previous is not None
+            and len(previous) == 3
+            and (known := cache.lists.get(previous[1])) is not None
+        ):
             return known
         for version in reversed(cache.recent):
             live = version.live
@@ -213,7 +222,7 @@ class Preparer:
         by_object = self._cache.by_object
         for message in reversed(items[:kept] if kept < len(items) else items):
             item = by_object.get(id(message))
-            if item is None or not matches(message, item.snapshot):
+            if item is None or not _same(message, item):
                 return item is None and not isinstance(message, BaseMessage)
             if isinstance(message, HumanMessage):
                 break
@@ -233,11 +242,11 @@ class Preparer:
         cache = self._cache
         item = cache.by_object.get(id(message))
         if item is not None and item.message is message:
-            if (not check and item.message_id == message.id) or matches(message, item.snapshot):
+            if (not check and item.message_id == message.id) or _same(message, item):
                 return item.number
         elif message.id is not None:
             item = cache.by_message_id.get(message.id)
-            if item is not None and matches(message, item.snapshot):
+            if item is not None and _same(message, item):
                 item = _share(item, message)
                 cache.by_object[id(message)] = item
                 cache.items[item.number] = item
@@ -283,10 +292,25 @@ class Preparer:
         return number
 
 
+def _same(message: BaseMessage, item: Item) -> bool:
+    """Tell whether a message is what was stored, to the type of every value: 1 is not True."""
+    if not matches(message, item.snapshot):
+        return False
+    try:
+        return marshal.dumps(message.__dict__, 2) == marshal.dumps(item.snapshot.state[1], 2)
+    except ValueError:
+        return False  # a value that only the serializer tells apart: store it again
+
+
 def _share(item: Item, message: BaseMessage) -> Item:
     # An equal copy takes the place of the object that was kept: the newest is the likeliest to return.
     other = Item.__new__(Item)
-    other.number, other.message, other.message_id, other.snapshot = item.number, message, message.id, item.snapshot
+    other.number, other.message, other.message_id, other.snapshot = (
+        item.number,
+        message,
+        message.id,
+        item.snapshot,
+    )
     return other
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import ormsgpack
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from threadkeep.engine.build import warn_of_change
 from threadkeep.engine.cache import Head, Item, ThreadCache
 from threadkeep.engine.prepare import Preparer, reported_usage
-from threadkeep.errors import ChangedMessageWarning, DuplicateHistoryWarning
+from threadkeep.errors import DuplicateHistoryWarning
 from threadkeep.ids import encode_text, id_time, message_tag, pack_id, pack_message_id
 from threadkeep.ops import packing
 from threadkeep.ops.load import FULL_EVERY
@@ -31,10 +32,12 @@ from threadkeep.ops.rows import (
     NewRows,
     NewWrites,
 )
-from threadkeep.serde import Serde, matches
+from threadkeep.serde import Serde
 
 MESSAGES = "messages"
-_KEYS = frozenset({"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"})
+_KEYS = frozenset(
+    {"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"}
+)
 _FORMAT = 2
 _START, _TASKS = "__start__", "__pregel_tasks"
 _COUNTERS = "counters_since_delta_snapshot"
@@ -152,7 +155,9 @@ def _head(
     for channel, value in checkpoint["channel_values"].items():
         path = f"state.{channel}"
         if channel in request.snapshots:
-            head.values[channel] = preparer.snapshot_entry(request.snapshots[channel], before.get(channel), path)
+            head.values[channel] = preparer.snapshot_entry(
+                request.snapshots[channel], before.get(channel), path
+            )
         else:
             head.values[channel] = preparer.entry(value, before.get(channel), path)
     head.time = _time(checkpoint["ts"], head.id)
@@ -162,7 +167,8 @@ def _head(
     step = metadata.get("step")
     head.step = step if type(step) is int and abs(step) < 1 << 31 else 0
     head.run_body = serde.encode(
-        {k: v for k, v in metadata.items() if k not in ("source", "step", "parents", _COUNTERS)}, path="metadata"
+        {k: v for k, v in metadata.items() if k not in ("source", "step", "parents", _COUNTERS)},
+        path="metadata",
     )
     head.depth = 0 if parent is None or parent.depth + 1 >= FULL_EVERY else parent.depth + 1
     return head
@@ -184,7 +190,9 @@ def _extra(serde: Serde, request: PutRequest, parent: Head | None) -> dict[str, 
     if type(step) is not int or abs(step) >= 1 << 31:
         extra["step"] = serde.encode(step, path="metadata.step") if "step" in metadata else None
     if metadata.get("parents") != {}:
-        extra["parents"] = serde.encode(metadata["parents"], path="metadata.parents") if "parents" in metadata else None
+        extra["parents"] = (
+            serde.encode(metadata["parents"], path="metadata.parents") if "parents" in metadata else None
+        )
     if _COUNTERS in metadata:
         extra["counters"] = serde.encode(metadata[_COUNTERS], path=f"metadata.{_COUNTERS}")
         extra["deltas"] = list(metadata[_COUNTERS])
@@ -239,7 +247,7 @@ def _time(ts: str, identifier: bytes) -> int | str:
         moment = datetime.fromisoformat(ts)
     except (TypeError, ValueError):
         return ts
-    if moment.tzinfo is not timezone.utc or moment.isoformat() != ts:
+    if moment.tzinfo is not UTC or moment.isoformat() != ts:
         return ts
     return round(moment.timestamp() * 1_000_000) - (id_time(identifier) or 0)
 
@@ -255,16 +263,16 @@ def moment(time: int | str, identifier: bytes) -> datetime:
     if isinstance(time, str):
         try:
             found = datetime.fromisoformat(time)
-            return found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)
+            return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
         except ValueError:
-            return datetime.fromtimestamp((id_time(identifier) or 0) / 1e6, timezone.utc)
+            return datetime.fromtimestamp((id_time(identifier) or 0) / 1e6, UTC)
     return instant(time + (id_time(identifier) or 0))
 
 
 def instant(microseconds: int) -> datetime:
     """Return a time of the database as a datetime in UTC."""
     seconds, rest = divmod(microseconds, 1_000_000)
-    return datetime.fromtimestamp(seconds, timezone.utc).replace(microsecond=rest)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest)
 
 
 def _same(head: Head, other: Head) -> bool:
@@ -288,7 +296,11 @@ def _body(names: Names, rows: NewRows, head: Head, parent: Head | None) -> bytes
     old_versions = {} if whole or parent is None else parent.versions
     old_values = {} if whole or parent is None else parent.values
     old_seen = {} if whole or parent is None else parent.seen
-    versions = {name(k): v for k, v in head.versions.items() if k not in old_versions or not _equal(old_versions[k], v)}
+    versions = {
+        name(k): v
+        for k, v in head.versions.items()
+        if k not in old_versions or not _equal(old_versions[k], v)
+    }
     values: dict[Name, Entry] = {name(k): e for k, e in head.values.items() if old_values.get(k) != e}
     for channel in old_values:
         if channel not in head.values:
@@ -312,7 +324,9 @@ def _body(names: Names, rows: NewRows, head: Head, parent: Head | None) -> bytes
     if absent := [name(k) for k in old_versions if k not in head.versions]:
         extra["gone"] = absent
     updated = None if head.updated is None else [name(k) for k in head.updated]
-    return packing.pack_checkpoint(CheckpointBody(head.depth, head.time, versions, values, seen, updated, extra))
+    return packing.pack_checkpoint(
+        CheckpointBody(head.depth, head.time, versions, values, seen, updated, extra)
+    )
 
 
 def _equal(left: Any, right: Any) -> bool:
@@ -341,7 +355,9 @@ def _transcript(
     added, removed = _moves(cache, preparer, entry, before)
     entered = [(n, _tag(item)) for n in added if (item := cache.items.get(n)) is not None]
     left = {item.message_id for n in removed if (item := cache.items.get(n)) is not None}
-    fresh = sum(1 for n, _ in entered if cache.items[n].message_id is None or cache.items[n].message_id not in left)
+    fresh = sum(
+        1 for n, _ in entered if cache.items[n].message_id is None or cache.items[n].message_id not in left
+    )
     return entered, removed, fresh
 
 
@@ -430,7 +446,9 @@ def record_usage(rows: NewRows, item: Item, now: int) -> None:
     usage = reported_usage(item.message)
     if usage is not None:
         model, tokens = usage
-        rows.calls.append((item.number, None if model is None else encode_text(model), now, ormsgpack.packb(tokens)))
+        rows.calls.append(
+            (item.number, None if model is None else encode_text(model), now, ormsgpack.packb(tokens))
+        )
 
 
 def _warn_of_duplicates(cache: ThreadCache, checkpoint: Mapping[str, Any], parent: Head | None) -> None:
@@ -454,23 +472,17 @@ def _warn_of_duplicates(cache: ThreadCache, checkpoint: Mapping[str, Any], paren
 
 
 def _warn_of_changes(cache: ThreadCache, head: Head) -> None:
-    """Warn, at the end of a run, of messages of earlier turns that it changed in place."""
+    """Warn, at the end of a run, of messages of earlier turns whose content it changed in place.
+
+    Other attributes are looked at when the thread is loaded again.
+    """
     for entry in head.values.values():
         version = cache.lists.get(entry[1]) if entry[0] == packing.LIST else None
-        if version is None or version.live is None or version.unchanged():
-            continue
-        for number in version.items:
-            item = cache.items.get(number) if isinstance(number, int) else None
-            if item is None or item.message_id is None or id(item) in cache.warned:
-                continue
-            if not matches(item.message, item.snapshot):
-                cache.warned.add(id(item))
-                warnings.warn(
-                    f"message {item.message_id!r} of thread {cache.ref.thread_id!r} was changed in place after its "
-                    "turn; the thread keeps what was stored. To change it, return a message with the same id",
-                    ChangedMessageWarning,
-                    stacklevel=2,
-                )
+        if version is not None and version.live is not None and not version.same_contents():
+            for number in version.items:
+                item = cache.items.get(number) if isinstance(number, int) else None
+                if item is not None and item.message.content != item.snapshot.state[1]["content"]:
+                    warn_of_change(cache, item)
 
 
 def _repeats(given: Any, known: Item) -> bool:
@@ -493,7 +505,10 @@ def prepare_writes(
     written: list[int] = []
     for index, channel, value in request.writes:
         before = len(preparer.new_messages)
-        entries[index] = [names.encode(channel, rows.names), *preparer.write_entry(value, f"writes.{channel}")]
+        entries[index] = [
+            names.encode(channel, rows.names),
+            *preparer.write_entry(value, f"writes.{channel}"),
+        ]
         if channel == MESSAGES and cache.delta:
             written += _written(cache, value)
         if request.from_node:
@@ -515,7 +530,11 @@ def prepare_writes(
 
 def _written(cache: ThreadCache, value: Any) -> list[int]:
     items = value if isinstance(value, list) else [value]
-    found = [cache.by_object.get(id(item)) for item in items if isinstance(item, BaseMessage) and item.type != "remove"]
+    found = [
+        cache.by_object.get(id(item))
+        for item in items
+        if isinstance(item, BaseMessage) and item.type != "remove"
+    ]
     return [item.number for item in found if item is not None]
 
 

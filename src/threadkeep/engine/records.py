@@ -66,7 +66,12 @@ def _information(engine: Engine, row: Row) -> ThreadInfo:
 
 
 def list_threads(
-    engine: Engine, owner: str, metadata: Mapping[str, Any], since: datetime | None, limit: int, cursor: str | None
+    engine: Engine,
+    owner: str,
+    metadata: Mapping[str, Any],
+    since: datetime | None,
+    limit: int,
+    cursor: str | None,
 ) -> Flow[Page[ThreadInfo]]:
     """Return a page of threads, the latest updated first."""
     _check_limit(limit)
@@ -98,12 +103,16 @@ def _check_limit(limit: int) -> None:
 def _place(cursor: str) -> tuple[int, int]:
     parts = cursor.split(".")
     if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-        raise ConfigurationError(f"cursor {cursor!r} is none that a page gave; pass page.cursor, or None to begin")
+        raise ConfigurationError(
+            f"cursor {cursor!r} is none that a page gave; pass page.cursor, or None to begin"
+        )
     return int(parts[0]), int(parts[1])
 
 
 def _labels(engine: Engine, metadata: Mapping[str, Any]) -> list[bytes]:
-    return [ids.digest(str(k), engine.serde.encode(v, path=f"metadata[{k!r}]").hex()) for k, v in metadata.items()]
+    return [
+        ids.digest(str(k), engine.serde.encode(v, path=f"metadata[{k!r}]").hex()) for k, v in metadata.items()
+    ]
 
 
 def update(
@@ -126,7 +135,9 @@ def messages(engine: Engine, ref: ThreadRef, branch: int | None) -> Flow[list[Ba
     record = yield Read(transcript.read(ref, branch))
     if record is None:
         if branch is not None and (yield from exists(engine, ref)):
-            raise ConfigurationError(f"thread {ref.thread_id!r} has no branch {branch}; branches() lists those it has")
+            raise ConfigurationError(
+                f"thread {ref.thread_id!r} has no branch {branch}; branches() lists those it has"
+            )
         raise flows.not_found(ref)
     builder = engine.builder(record.stored)
     return [builder.message(n) for n in record.contents]
@@ -178,7 +189,9 @@ def history(
     """Return a page of checkpoints without values, newest first. Raises ThreadNotFound."""
     _check_limit(limit)
     if cursor is not None and not cursor.isdecimal():
-        raise ConfigurationError(f"cursor {cursor!r} is none that a page gave; pass page.cursor, or None to begin")
+        raise ConfigurationError(
+            f"cursor {cursor!r} is none that a page gave; pass page.cursor, or None to begin"
+        )
     yield from info(engine, ref)
     walk = walking.Walk(ref, namespace, engine.names)
     walk.below = None if cursor is None else int(cursor)
@@ -280,4 +293,3 @@ def thread_stats(thread_id: str, owner: str, found: dict[str, tuple[int, int]]) 
     """Return what `threads.stats` counted."""
     tables = {table: TableStats(rows=rows, bytes=size) for table, (rows, size) in found.items()}
     return ThreadStats(thread_id=thread_id, owner=owner, tables=tables)
-

@@ -21,10 +21,14 @@ def check_database() -> Op[list[Problem]]:
             problems.append(Problem(thread_id="", table="", detail=f"the database file is damaged: {line}"))
     for table in RANGED:
         for (thread,) in (yield Statement(f"stray_{table}")):
-            problems.append(Problem(thread_id="", table=table, detail=f"rows of thread number {thread}, which is gone"))
+            problems.append(
+                Problem(thread_id="", table=table, detail=f"rows of thread number {thread}, which is gone")
+            )
     for table in ("writes", "namespaces", "labels"):
         for (thread,) in (yield Statement(f"stray_{table}")):
-            problems.append(Problem(thread_id="", table=table, detail=f"rows of thread number {thread}, which is gone"))
+            problems.append(
+                Problem(thread_id="", table=table, detail=f"rows of thread number {thread}, which is gone")
+            )
     return problems
 
 
@@ -71,7 +75,9 @@ class _Check:
         runs = {number(line[0]) for line in (yield Statement("runs_range", span(self.row.id)))}
         for seq, manifest in memo.items():
             if manifest.row.run not in runs:
-                self.report("checkpoints", f"checkpoint {seq} names run {manifest.row.run}, which is not there")
+                self.report(
+                    "checkpoints", f"checkpoint {seq} names run {manifest.row.run}, which is not there"
+                )
         return memo
 
     def values(self, manifests: dict[int, Manifest]) -> Op[None]:
@@ -85,7 +91,9 @@ class _Check:
             try:
                 yield from stored.fetch(self.row.id, entries_of([line]))
             except LookupError as error:
-                self.report("writes", f"a write at {line[0].hex()} refers to {error.args[0]}, which is not there")
+                self.report(
+                    "writes", f"a write at {line[0].hex()} refers to {error.args[0]}, which is not there"
+                )
 
     def heads(self, manifests: dict[int, Manifest]) -> Op[None]:
         newest: dict[int, int] = {}
@@ -96,13 +104,18 @@ class _Check:
             self.report("threads", f"head is checkpoint {self.row.head}, but the newest is {newest.get(0)}")
         for name, space, head in (yield Statement("namespaces", (self.row.id,))):
             if head is not None and newest.get(space) != head:
-                self.report("namespaces", f"head of {decode_text(name)!r} is {head}, but the newest is {newest.get(space)}")
+                self.report(
+                    "namespaces",
+                    f"head of {decode_text(name)!r} is {head}, but the newest is {newest.get(space)}",
+                )
 
     def record(self) -> Op[None]:
         keys = {number(k) for k, _ in (yield Statement("content_keys", span(self.row.id)))}
         for line in (yield Statement("transcript", span(self.row.id))):
             if line[1] not in keys:
-                self.report("transcript", f"entry {number(line[0])} refers to content {line[1]}, which is not there")
+                self.report(
+                    "transcript", f"entry {number(line[0])} refers to content {line[1]}, which is not there"
+                )
 
     def numbers(self) -> Op[None]:
         limits = {

@@ -122,9 +122,7 @@ class Walk:
             chain = [checkpoint_row(line) for line in lines]
         else:
             chain = [row]
-        manifest: Manifest = yield from with_names(
-            self.names, lambda: resolve(chain, self.names, self._memo)
-        )
+        manifest: Manifest = yield from with_names(self.names, lambda: resolve(chain, self.names, self._memo))
         if row.run not in self._runs:
             runs = yield Statement("run", (key(thread, row.run),))
             self._runs[row.run] = runs[0][1]

@@ -84,7 +84,9 @@ class Stored:
             raise LookupError(f"list version {error.args[0]}") from error
         self.lists[wanted] = items, changes, row.root
 
-    def _fetch_contents(self, thread: int, wanted: list[int], contents: set[int], lists: set[int]) -> Op[None]:
+    def _fetch_contents(
+        self, thread: int, wanted: list[int], contents: set[int], lists: set[int]
+    ) -> Op[None]:
         found = 0
         for row in (yield from _read_contents(thread, wanted)):
             codec, body = packing.open_content(row[1], row[3])
@@ -184,7 +186,9 @@ def resolve(chain: list[LoadedCheckpoint], names: Names, memo: dict[int, Manifes
     return manifest
 
 
-def _apply(base: Manifest | None, row: LoadedCheckpoint, body: packing.CheckpointBody, names: Names) -> Manifest:
+def _apply(
+    base: Manifest | None, row: LoadedCheckpoint, body: packing.CheckpointBody, names: Names
+) -> Manifest:
     versions = dict(base.versions) if base and body.depth else {}
     values = dict(base.values) if base and body.depth else {}
     seen = dict(base.seen) if base and body.depth else {}
@@ -204,11 +208,15 @@ def _apply(base: Manifest | None, row: LoadedCheckpoint, body: packing.Checkpoin
         if gone is None:
             seen.pop(text(node), None)
         else:
-            seen[text(node)] = {k: v for k, v in seen[text(node)].items() if k not in {text(name) for name in gone}}
+            seen[text(node)] = {
+                k: v for k, v in seen[text(node)].items() if k not in {text(name) for name in gone}
+            }
     return Manifest(row, body, versions, values, seen)
 
 
-def load_manifest(thread: int, seq: int, names: Names, memo: dict[int, Manifest] | None = None) -> Op[Manifest]:
+def load_manifest(
+    thread: int, seq: int, names: Names, memo: dict[int, Manifest] | None = None
+) -> Op[Manifest]:
     """Read a checkpoint's manifest with its run and its parent's id."""
     rows = yield Statement("checkpoint_chain", (key(thread, seq), FULL_EVERY))
     chain = [checkpoint_row(row) for row in rows]
@@ -294,9 +302,9 @@ def load(
 
 
 def peek(
-    thread: ThreadRef, namespace: str, checkpoint: bytes, names: Names, known: Known
+    thread: ThreadRef, namespace: str, checkpoint: bytes, entries: Iterable[Entry], known: Known
 ) -> Op[tuple[ThreadRow, list[Row], Stored] | None]:
-    """Read the pending writes of a head this process has, or None when the thread is at another version."""
+    """Read what is missing of a head this process has, or None when the thread is at another version."""
     row = yield from find(thread)
     if row is None or row.id != thread.key or row.version != thread.version or row.sweep != thread.sweep:
         return None
@@ -308,6 +316,5 @@ def peek(
         space = rows[0][0]
     writes = yield Statement("writes", (row.id, checkpoint, space))
     stored = Stored()
-    if writes:
-        yield from stored.fetch(row.id, entries_of(writes), known)
+    yield from stored.fetch(row.id, [*entries, *entries_of(writes)], known)
     return row, writes, stored

@@ -27,7 +27,12 @@ class Names:
         if number is not None:
             return number
         data = encode_text(text)
-        if len(data) <= _LONGEST and len(self._texts) < _MOST and not _UNIQUE.search(text) and data not in new:
+        if (
+            len(data) <= _LONGEST
+            and len(self._texts) < _MOST
+            and not _UNIQUE.search(text)
+            and data not in new
+        ):
             new.append(data)
         return data
 

@@ -10,7 +10,15 @@ from threadkeep.backends.base import Op, Statement
 from threadkeep.ids import id_time, pack_id
 from threadkeep.ops import packing
 from threadkeep.ops.history import resolve_all
-from threadkeep.ops.load import Manifest, Stored, checkpoint_row, collect, collect_content, entries_of, with_names
+from threadkeep.ops.load import (
+    Manifest,
+    Stored,
+    checkpoint_row,
+    collect,
+    collect_content,
+    entries_of,
+    with_names,
+)
 from threadkeep.ops.names import Names
 from threadkeep.ops.packing import CheckpointBody
 from threadkeep.ops.rows import ANCESTOR, IDLE, VISIBLE, NewRows, ThreadRef, key, number, span
@@ -189,7 +197,11 @@ def _close(thread: int, contents: set[int], lists: set[int]) -> Op[None]:
             if row.base is not None:
                 lists.add(row.base)
             for item in row.inserted:
-                collect((packing.CONTENT, item) if isinstance(item, int) else (packing.INLINE, item), contents, lists)
+                collect(
+                    (packing.CONTENT, item) if isinstance(item, int) else (packing.INLINE, item),
+                    contents,
+                    lists,
+                )
         seen_lists |= new_lists
         new = contents - seen_contents
         seen_contents |= new

@@ -41,7 +41,17 @@ class ThreadRef:
     in every transaction. Values read inside a transaction that is rolled back are undone by `restore`.
     """
 
-    __slots__ = ("_saved", "claimed", "digest", "key", "next_content", "owner", "sweep", "thread_id", "version")
+    __slots__ = (
+        "_saved",
+        "claimed",
+        "digest",
+        "key",
+        "next_content",
+        "owner",
+        "sweep",
+        "thread_id",
+        "version",
+    )
 
     def __init__(self, owner: str, thread_id: str, digest: bytes) -> None:
         self.owner = owner

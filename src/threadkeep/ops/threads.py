@@ -172,7 +172,9 @@ def information(thread: ThreadRef) -> Op[Row | None]:
     return rows[0] if rows and rows[0][8] else None
 
 
-def listing(owner: bytes, since: int, before: tuple[int, int], label: bytes | None, limit: int) -> Op[list[Row]]:
+def listing(
+    owner: bytes, since: int, before: tuple[int, int], label: bytes | None, limit: int
+) -> Op[list[Row]]:
     """Return one page of an owner's threads, newest first, those with a label only when one is given."""
     if label is None:
         return (yield Statement("thread_infos", (owner, since, *before, limit)))

@@ -28,7 +28,11 @@ QUERIES = _load_queries()
 def migrations() -> list[tuple[int, str]]:
     """Return the numbered migrations in order, each as (number, SQL)."""
     folder = files(__package__).joinpath("migrations")
-    found = [(int(item.name[:4]), item.read_text("utf-8")) for item in folder.iterdir() if item.name.endswith(".sql")]
+    found = [
+        (int(item.name[:4]), item.read_text("utf-8"))
+        for item in folder.iterdir()
+        if item.name.endswith(".sql")
+    ]
     return sorted(found)
 
 
@@ -67,4 +71,6 @@ def translate(error: sqlite3.Error, where: str, waited: float) -> Exception:
         return errors.StorageError(
             f"cannot open {where!r} ({error}); check that its folder exists and may be written", where=where
         )
-    return errors.StorageError(f"database {where!r} failed with {code or type(error).__name__}: {error}", where=where)
+    return errors.StorageError(
+        f"database {where!r} failed with {code or type(error).__name__}: {error}", where=where
+    )

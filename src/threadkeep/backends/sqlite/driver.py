@@ -85,7 +85,8 @@ class SQLiteDriver:
             )
         if create and not file.parent.exists():
             raise StorageError(
-                f"the folder of {self.path!r} does not exist; create {str(file.parent)!r} first", where=self.path
+                f"the folder of {self.path!r} does not exist; create {str(file.parent)!r} first",
+                where=self.path,
             )
 
     def _retried(self, action: Callable[[], T]) -> T:
@@ -147,7 +148,8 @@ class SQLiteDriver:
                     for statement in _split(sql):
                         connection.execute(statement)
                     connection.execute(
-                        "INSERT OR REPLACE INTO meta (name, value) VALUES ('schema_version', ?)", (str(number),)
+                        "INSERT OR REPLACE INTO meta (name, value) VALUES ('schema_version', ?)",
+                        (str(number),),
                     )
             connection.execute("COMMIT")
         except BaseException:
@@ -155,7 +157,9 @@ class SQLiteDriver:
             raise
 
     def _version(self, connection: sqlite3.Connection) -> int:
-        found = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'").fetchone()
+        found = connection.execute(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'"
+        ).fetchone()
         if found is None:
             return 0
         row = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
@@ -351,7 +355,9 @@ class SQLiteDriver:
         if self._pid == os.getpid():
             return
         if self.path is None:
-            raise StorageError("a memory:// database cannot be used in a forked process; open one in the child")
+            raise StorageError(
+                "a memory:// database cannot be used in a forked process; open one in the child"
+            )
         _ABANDONED.extend([self._writer, *self._readers])
         self._writer, self._readers, self._pool, self._thread = None, [], None, None
         self._queue.clear()
@@ -381,7 +387,8 @@ class SQLiteDriver:
     def _check_open(self) -> None:
         if self._closed:
             raise MemoryClosed(
-                f"the memory on {self.url} was closed; open it again with threadkeep.open({self.url!r})", url=self.url
+                f"the memory on {self.url} was closed; open it again with threadkeep.open({self.url!r})",
+                url=self.url,
             )
 
     def _translated(self) -> _Translated:
@@ -427,7 +434,11 @@ class SQLiteDriver:
         with self._wake:
             self._due = 0.0 if self._thread is not None else None
             self._wake.notify_all()
-        if self._thread is not None and self._thread is not threading.current_thread() and self._pid == os.getpid():
+        if (
+            self._thread is not None
+            and self._thread is not threading.current_thread()
+            and self._pid == os.getpid()
+        ):
             self._thread.join()
         if self._pool is not None and self._pid == os.getpid():
             self._pool.shutdown(wait=True)
