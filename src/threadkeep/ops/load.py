@@ -74,7 +74,8 @@ class Stored:
             raise LookupError(f"list version {wanted}")
         row = packing.unpack_sequence(wanted, rows[0][1])
         self._rows[wanted] = row
-        if row.base is not None and row.base not in self._rows:
+        # Another list's range may have brought some of this one's versions, but not its older ones.
+        if not self._resolvable(row):
             found = yield Statement("sequences_range", (key(thread, row.root), key(thread, wanted)))
             for k, body in found:
                 self._rows[number(k)] = packing.unpack_sequence(number(k), body)
@@ -83,6 +84,11 @@ class Stored:
         except KeyError as error:
             raise LookupError(f"list version {error.args[0]}") from error
         self.lists[wanted] = items, changes, row.root
+
+    def _resolvable(self, row: SequenceRow | None) -> bool:
+        while row is not None and row.base is not None:
+            row = self._rows.get(row.base)
+        return row is not None
 
     def _fetch_contents(
         self, thread: int, wanted: list[int], contents: set[int], lists: set[int]
