@@ -7,7 +7,30 @@ from threadkeep.cli.app import app, main
 from threadkeep.cli import threads
 from threadkeep.cli import show
 from threadkeep.cli import history
+from threadkeep.cli import diff
 from threadkeep.cli import usage
+from threadkeep.cli import stats
+from threadkeep.cli import copy
+from threadkeep.cli import delete
+from threadkeep.cli import prune
+from threadkeep.cli import compact
+from threadkeep.cli import doctor
+from threadkeep.cli import schema
 # isort: on
 
-__all__ = ["app", "history", "main", "show", "threads", "usage"]
+__all__ = [
+    "app",
+    "compact",
+    "copy",
+    "delete",
+    "diff",
+    "doctor",
+    "history",
+    "main",
+    "prune",
+    "schema",
+    "show",
+    "stats",
+    "threads",
+    "usage",
+]

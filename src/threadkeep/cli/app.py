@@ -115,9 +115,9 @@ def _root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Conversations of LLM agents that survive restarts: hold one, look at them, look after their database.
+    """Hold conversations that survive restarts, look at them, and look after their database.
 
-    The commands work on a database named by --db, or by the environment variable THREADKEEP_DB, or on
+    Commands work on the database that --db names, or the environment variable THREADKEEP_DB, or on
     threadkeep.db in the current folder.
     """
     if context.invoked_subcommand is None:

@@ -48,7 +48,8 @@ def changes(
         old, new = before.get(name), after.get(name)
         if kind == "changed" and same(old, new):
             continue
-        if _are_messages(old if name in before else []) and _are_messages(new if name in after else []):
+        sides = [values_of[name] for values_of in (before, after) if name in values_of]
+        if any(sides) and all(map(_are_messages, sides)):
             messages[name] = _compare(kind, old or [], new or [])
         else:
             values[name] = Change(kind, old, new)

@@ -16,7 +16,9 @@ from threadkeep.cli.text import counted, shown_id
 @app.command()
 def copy(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The thread to copy.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="The id of the copy; no thread may have it.")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="The id of the copy; no thread may have it.")
+    ],
     db: options.Database = options.DB,
     owner: options.Owner = "",
     as_json: options.Json = False,

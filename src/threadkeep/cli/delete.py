@@ -28,7 +28,7 @@ def delete(
     with opened(db, owner) as memory:
         before = memory.size()
         sizes = [memory.threads.stats(thread).bytes for thread in wanted]
-        confirm(f"Delete {_named(wanted)} ({size(sum(sizes))})?", yes=yes, verb="delete")
+        confirm(f"delete {_named(wanted)} ({size(sum(sizes))})", yes=yes)
         deleted = []
         with progress("Deleting") as report:
             for n, thread in enumerate(wanted, 1):
@@ -37,7 +37,9 @@ def delete(
                 report(n, len(wanted))
         after = memory.size()
     if as_json:
-        print_json({"deleted": deleted, "database": {"url": db, "bytes_before": before, "bytes_after": after}})
+        print_json(
+            {"deleted": deleted, "database": {"url": db, "bytes_before": before, "bytes_after": after}}
+        )
     else:
         stdout().print(f"Deleted {_named(deleted)}.", soft_wrap=True)
 

@@ -40,15 +40,19 @@ class _StepsAreArguments(TyperCommand):
 @app.command(cls=_StepsAreArguments)
 def diff(
     thread: options.ThreadArgument,
-    a: Annotated[str, typer.Argument(metavar="A", help="A checkpoint's id, the beginning of one, a step, or newest.")],
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="A checkpoint's id, the beginning of one, a step, or newest.")
+    ],
     b: Annotated[str, typer.Argument(metavar="B", help="The checkpoint to compare it with.")],
     db: options.Database = options.DB,
     owner: options.Owner = "",
     as_json: options.Json = False,
 ) -> None:
-    """Show what changed in a thread's state from checkpoint A to checkpoint B."""
+    """Show what changed between two checkpoints of a thread."""
     with opened(db, owner) as memory:
-        handle = memory.threads.get(thread.removeprefix(" ") if _NEGATIVE.fullmatch(thread.strip()) else thread)
+        handle = memory.threads.get(
+            thread.removeprefix(" ") if _NEGATIVE.fullmatch(thread.strip()) else thread
+        )
         handle.info()
         before = handle.state(find.checkpoint_id(handle, a))
         after = handle.state(find.checkpoint_id(handle, b))
@@ -136,7 +140,9 @@ def _print_value(console: Console, name: str, change: Change) -> None:
 
 
 def _pretty(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(documents.plain(value), ensure_ascii=False, indent=2)
+    return (
+        value if isinstance(value, str) else json.dumps(documents.plain(value), ensure_ascii=False, indent=2)
+    )
 
 
 def _lines(before: str, after: str) -> Iterator[Text]:
@@ -155,7 +161,9 @@ def _lines(before: str, after: str) -> Iterator[Text]:
 
 def _print_title(console: Console, name: str, what: str) -> None:
     console.print()
-    console.print(Text(one_line(name), style="bold") + Text(f"  {what}", style="not bold dim"), soft_wrap=True)
+    console.print(
+        Text(one_line(name), style="bold") + Text(f"  {what}", style="not bold dim"), soft_wrap=True
+    )
 
 
 def _print_signed(console: Console, sign: str, head: Text, lines: Iterable[Text]) -> None:

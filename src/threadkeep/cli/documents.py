@@ -204,8 +204,8 @@ def _other(value: Any) -> Any:
     return _named(value, repr=repr(value))
 
 
-def _named(value: Any, **fields: Any) -> dict[str, Any]:
-    kind = type(value)
+def _named(found: Any, **fields: Any) -> dict[str, Any]:
+    kind = type(found)
     return {"type": f"{kind.__module__}:{kind.__qualname__}", **fields}
 
 

@@ -64,8 +64,8 @@ def _several(thread: Thread, wanted: str, found: list[CheckpointInfo], by_step: 
 
 def _none(thread: Thread, wanted: str) -> CheckpointNotFound:
     return CheckpointNotFound(
-        f"thread {thread.thread_id!r} has no checkpoint {wanted!r}, neither as an id, nor as the beginning of one, "
-        f"nor as a step; `threadkeep history {shown_id(thread.thread_id)}` lists those it has",
+        f"thread {thread.thread_id!r} has no checkpoint {wanted!r}, be it an id, its beginning, or a step; "
+        f"`threadkeep history {shown_id(thread.thread_id)}` lists those it has",
         thread_id=thread.thread_id,
         checkpoint_id=wanted,
     )

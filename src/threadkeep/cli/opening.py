@@ -10,9 +10,12 @@ from contextlib import contextmanager
 import typer
 
 import threadkeep
+from threadkeep.cli.output import remark
 from threadkeep.errors import ConfigurationError, SchemaMissing, StorageError, ThreadkeepError
 from threadkeep.memory import Memory
 
+DECLINED = 1
+"""Exit status of a command whose question was answered with no."""
 _OTHER = "--db or THREADKEEP_DB names another"
 
 
@@ -39,7 +42,7 @@ def _open(url: str, owner: str) -> Memory:
         raise
     except OSError as error:
         raise StorageError(
-            f"cannot open {url!r} ({error.strerror or error}); check the permissions of the file and its folder"
+            f"cannot open {url!r} ({error.strerror or error}); check the permissions of the file and folder"
         ) from None
     except ValueError as error:
         raise ConfigurationError(
@@ -58,11 +61,14 @@ def _missing(url: str, error: SchemaMissing) -> ThreadkeepError:
     return SchemaMissing(f"{where!r} is a database without Threadkeep's tables; {_OTHER}")
 
 
-def confirm(question: str, *, yes: bool, verb: str) -> None:
+def confirm(what: str, *, yes: bool) -> None:
     """Ask before something is removed; without a terminal to ask at, only `--yes` goes on."""
     if yes:
         return
     if not sys.stdin.isatty():
-        raise ConfigurationError(f"{question} Standard input is no terminal to ask at: say --yes to {verb}")
-    if not typer.confirm(question, err=True):
-        raise typer.Exit(1)
+        raise ConfigurationError(
+            f"standard input is no terminal to ask at, so nothing was done; --yes would {what}"
+        )
+    if not typer.confirm(f"{what[0].upper()}{what[1:]}?", err=True):
+        remark("Nothing was done.")
+        raise typer.Exit(DECLINED)

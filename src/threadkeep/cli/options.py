@@ -58,7 +58,7 @@ def since(text: str, now: datetime | None = None) -> datetime:
         return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError):
         raise ConfigurationError(
-            f"--since is {text!r}; give a date like 2026-11-30, a time like 2026-11-30T08:00, or an age like 2h or 7d"
+            f"--since is {text!r}; give a date like 2026-11-30, a time like 2026-11-30T08:00, or an age: 7d"
         ) from None
 
 

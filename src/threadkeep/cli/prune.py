@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +16,7 @@ from threadkeep.memory import Memory
 from threadkeep.models import PruneReport
 
 
-class Strategy(str, Enum):
+class Strategy(StrEnum):
     """What a prune leaves of a thread."""
 
     keep_latest = "keep_latest"
@@ -28,19 +27,25 @@ class Strategy(str, Enum):
 def prune(
     threads: Annotated[
         list[str] | None,
-        typer.Argument(metavar="THREAD", help="Which threads; without any, all of the owner's.", show_default=False),
+        typer.Argument(
+            metavar="THREAD", help="Which threads; without any, all of the owner's.", show_default=False
+        ),
     ] = None,
     keep_last: Annotated[
-        int | None, typer.Option(metavar="N", help="Keep the newest N checkpoints; without it, the newest one.")
+        int | None,
+        typer.Option(metavar="N", help="Keep the newest N checkpoints; without it, the newest one."),
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option(metavar="AGE", help="Remove only checkpoints older than this: 12h, 30d, 2w. The newest stays."),
+        typer.Option(
+            metavar="AGE", help="Remove only checkpoints older than this: 12h, 30d, 2w. The newest stays."
+        ),
     ] = None,
     strategy: Annotated[
         Strategy,
         typer.Option(
-            metavar="NAME", help="keep_latest removes checkpoints; delete removes the threads with all they hold."
+            metavar="NAME",
+            help="keep_latest removes checkpoints; delete removes the threads with all they hold.",
         ),
     ] = Strategy.keep_latest,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
@@ -50,7 +55,7 @@ def prune(
     as_json: options.Json = False,
 ) -> None:
     """Remove old checkpoints and what only they refer to. The transcript stays whole."""
-    plan = {
+    plan: dict[str, Any] = {
         "strategy": strategy.value,
         "keep_last": keep_last,
         "older_than": None if older_than is None else options.duration(older_than, "--older-than"),
@@ -60,7 +65,7 @@ def prune(
             memory.threads.stats(thread)
         report = _run(memory, threads, plan, dry_run=True)
         if not dry_run and _removed(report):
-            confirm(f"Remove {_what(report)}?", yes=yes, verb="prune")
+            confirm(f"remove {_what(report)}", yes=yes)
             report = _run(memory, threads, plan, dry_run=False)
         disk = memory.size()
     if as_json:
@@ -69,7 +74,7 @@ def prune(
         stdout().print("Nothing to remove.")
     else:
         verb = "Would remove" if dry_run else "Removed"
-        stdout().print(f"{verb} {_what(report)}. The database takes {size(disk)}.", soft_wrap=True)
+        stdout().print(f"{verb} {_what(report)}.", soft_wrap=True)
 
 
 def _run(memory: Memory, threads: list[str] | None, plan: dict[str, Any], *, dry_run: bool) -> PruneReport:
@@ -87,7 +92,7 @@ def _what(report: PruneReport) -> str:
         counted(report.contents, "stored value"),
         counted(report.writes, "pending write"),
     ]
-    return f"{', '.join(parts)} ({size(report.bytes)}) from {counted(report.threads, 'thread')}"
+    return f"{', '.join(part for part in parts if part[:2] != '0 ')} ({size(report.bytes)}) from {counted(report.threads, 'thread')}"
 
 
 def _document(report: PruneReport) -> dict[str, int]:

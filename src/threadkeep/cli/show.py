@@ -17,7 +17,7 @@ from threadkeep.cli.output import print_json, remark, stdout
 from threadkeep.cli.text import block, counted, moment, one_line, shown_id
 from threadkeep.cli.transcript import print_indented, print_messages
 from threadkeep.errors import ConfigurationError
-from threadkeep.models import State, ThreadInfo
+from threadkeep.models import Branch, State, ThreadInfo
 from threadkeep.thread import Thread
 
 
@@ -40,7 +40,10 @@ def show(
     owner: options.Owner = "",
     as_json: options.Json = False,
 ) -> None:
-    """Show what was said in a thread, also what left its state long ago."""
+    """Show what was said in a thread, or a checkpoint's state.
+
+    The transcript holds every message, also those that have left the state.
+    """
     options.at_least_one(last, "--last")
     if checkpoint is not None and (branch is not None or last is not None):
         raise ConfigurationError(
@@ -48,14 +51,13 @@ def show(
         )
     with opened(db, owner) as memory:
         handle = memory.threads.get(thread)
+        info = handle.info()
         if checkpoint is not None:
-            info = handle.info()
             _show_state(handle, handle.state(find.checkpoint_id(handle, checkpoint)), as_json)
             return
-        messages = list(handle.messages(branch=branch))
-        info = handle.info()
         branches = handle.branches()
-    number = next((b.branch for b in branches if b.current), 0) if branch is None else branch
+        number = _branch(handle, branches, branch)
+        messages = list(handle.messages(branch=branch))
     first = 0 if last is None else max(0, len(messages) - last)
     if as_json:
         print_json(
@@ -69,7 +71,7 @@ def show(
         )
         return
     console = stdout()
-    _print_head(console, info, number, len(branches), len(messages))
+    _print_head(console, info, number, branches, messages)
     print_messages(console, messages[first:], first + 1)
     if not messages:
         remark(
@@ -77,11 +79,27 @@ def show(
         )
 
 
-def _print_head(console: Console, info: ThreadInfo, branch: int, branches: int, messages: int) -> None:
+def _branch(thread: Thread, branches: tuple[Branch, ...], wanted: int | None) -> int:
+    """Return the number of the branch to show, the current one when none is named."""
+    numbers = [found.branch for found in branches]
+    if wanted is None:
+        return next((found.branch for found in branches if found.current), 0)
+    if wanted not in numbers:
+        known = ", ".join(map(str, numbers))
+        raise ConfigurationError(f"thread {thread.thread_id!r} has no branch {wanted}; it has {known}")
+    return wanted
+
+
+def _print_head(
+    console: Console, info: ThreadInfo, branch: int, branches: tuple[Branch, ...], messages: list[BaseMessage]
+) -> None:
     console.print(Text(shown_id(info.thread_id), style="bold cyan"), soft_wrap=True)
+    if info.title and not (messages and documents.text_of(messages[0]).startswith(info.title.rstrip("…"))):
+        console.print(Text(one_line(info.title), style="bold"), soft_wrap=True)
+    others = ", ".join(str(found.branch) for found in branches if found.branch != branch)
     facts = [
-        counted(messages, "message"),
-        *([f"branch {branch} of {branches}"] if branches > 1 else []),
+        counted(len(messages), "message"),
+        *([f"branch {branch} (there is also {others})"] if others else []),
         counted(info.checkpoints, "checkpoint"),
         info.status,
         f"updated {moment(info.updated)}",

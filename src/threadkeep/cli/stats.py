@@ -18,18 +18,21 @@ from threadkeep.models import ThreadStats
 @app.command()
 def stats(
     thread: Annotated[
-        str | None, typer.Argument(metavar="THREAD", help="Only this thread, table by table.", show_default=False)
+        str | None,
+        typer.Argument(metavar="THREAD", help="Only this thread, table by table.", show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", help="How many threads at most.")] = 20,
     all_: Annotated[bool, typer.Option("--all", help="Every thread.")] = False,
     db: options.Database = options.DB,
     owner: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Only this owner's threads; without it, every owner's.", show_default=False),
+        typer.Option(
+            metavar="NAME", help="Only this owner's threads; without it, every owner's.", show_default=False
+        ),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show bytes and rows by thread and table, largest first, and the size of the database.
+    """Show what takes how much space, the largest first.
 
     Bytes are those of the stored values, without the database's own overhead.
     """
@@ -48,7 +51,9 @@ def stats(
     rows, sizes = _by_table(found)
     if thread is None:
         text = f"{db}  {size(disk)} on disk · {counted(len(found), 'thread')} · "
-        stdout().print(text + f"{counted(sum(rows.values()), 'row')} · {size(sum(sizes.values()))} of values\n")
+        stdout().print(
+            text + f"{counted(sum(rows.values()), 'row')} · {size(sum(sizes.values()))} of values\n"
+        )
         _print_threads(found if all_ else found[:limit])
         stdout().print()
     _print_tables(rows, sizes)

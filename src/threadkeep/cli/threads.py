@@ -68,9 +68,8 @@ def threads(
     if cursor is not None:
         remark(f"These are the {len(found):,} latest; --all lists every one, --limit N more.")
     if not found:
-        remark(
-            f"No threads {_which(owner, bool(wanted or since))} in {db}; `threadkeep stats` lists every owner's."
-        )
+        which = _which(owner, bool(wanted or start))
+        remark(f"No threads {which} in {db}; `threadkeep stats` has every owner's.")
 
 
 def _pages(

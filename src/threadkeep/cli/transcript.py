@@ -40,7 +40,7 @@ def print_indented(console: Console, text: Text) -> None:
 
 def heading(message: BaseMessage, number: int) -> Text:
     """Return the line above a message: number, who speaks, and what is special."""
-    found = Text(f"{number:>3} ", style="dim")
+    found = Text.assemble((f"{number:>3} ", "dim"))
     found.append(one_line(message.type), style=f"bold {_COLORS.get(message.type, 'white')}")
     if message.name:
         found.append(f" {one_line(message.name)}")
@@ -93,12 +93,12 @@ def _media(part: dict[str, Any]) -> str:
     fields = {**part, **inner} if isinstance(inner, dict) else part
     address = fields.get("url") or fields.get("image_url") or fields.get("file_id") or ""
     if isinstance(address, str) and address.startswith("data:"):
-        kind, _, data = address[5:].partition(",")
-        return f" {one_line(kind.partition(';')[0])}, {size(len(data) * 3 // 4)}"
+        kind, _, encoded = address[5:].partition(",")
+        return f" {one_line(kind.partition(';')[0])}, {size(len(encoded) * 3 // 4)}"
     data = fields.get("base64") or fields.get("data")
     if isinstance(data, str):
-        kind = fields.get("mime_type") or fields.get("media_type") or fields.get("format") or ""
-        return f" {one_line(str(kind))}, {size(len(data) * 3 // 4)}"
+        named = fields.get("mime_type") or fields.get("media_type") or fields.get("format") or ""
+        return f" {one_line(str(named))}, {size(len(data) * 3 // 4)}"
     return f" {one_line(address)}" if isinstance(address, str) and address else ""
 
 

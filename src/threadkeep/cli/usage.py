@@ -13,6 +13,7 @@ from threadkeep.cli.output import Column, print_json, print_table, remark
 from threadkeep.cli.text import moment, one_line
 from threadkeep.models import Call
 
+_Line = tuple[tuple[str, ...], list[Call]]
 _HEADERS = ("INPUT", "OUTPUT", "CACHE READ", "CACHE WRITTEN", "REASONING")
 
 
@@ -24,7 +25,10 @@ def usage(
     owner: options.Owner = "",
     as_json: options.Json = False,
 ) -> None:
-    """Show the tokens of a thread's model calls, as the providers reported them."""
+    """Show the tokens that a thread's model calls took.
+
+    The numbers are those that the providers reported.
+    """
     with opened(db, owner) as memory:
         handle = memory.threads.get(thread)
         total, calls = handle.usage(), handle.calls()
@@ -48,13 +52,13 @@ def usage(
         columns = [Column("AT"), Column("MODEL", "text")]
         _print(columns, [((moment(call.at)[5:], _model(call.model)), [call]) for call in calls])
     else:
-        lines = [((_model(name), f"{len(of):,}"), of) for name, of in models.items()]
+        lines: list[_Line] = [((_model(name), f"{len(of):,}"), of) for name, of in models.items()]
         if len(lines) > 1:
             lines.append((("all", f"{len(calls):,}"), list(calls)))
         _print([Column("MODEL", "text"), Column("CALLS", "number")], lines)
 
 
-def _print(columns: list[Column], lines: list[tuple[tuple[str, ...], list[Call]]]) -> None:
+def _print(columns: list[Column], lines: list[_Line]) -> None:
     """Print lines of labels and summed tokens, without the columns that are 0 throughout."""
     sums = [(labels, list(_sums(of).values())) for labels, of in lines]
     shown = [n for n in range(len(_HEADERS)) if n < 2 or any(values[n] for _, values in sums)]
