@@ -221,6 +221,34 @@ def _open(saver: str, path: Path, plan: lanes.Plan) -> lanes.Lane:
     return OPEN[saver](path, plan)
 
 
+def _filled(options: argparse.Namespace, path: Path, plan: lanes.Plan) -> lanes.Lane:
+    lane = _open(options.saver, path, plan)
+    with CONSOLE.status(f"playing {options.turns} turns"):
+        if lane.memory is None:
+            lane.prefill(options.turns)
+        lane.live(options.turns)
+    return lane
+
+
+def _clocks(options: argparse.Namespace, scratch: Path, plan: lanes.Plan) -> None:
+    """Show the first two views, with no profile running."""
+    lane, floor = _filled(options, scratch / "clocks.db", plan), lanes.floor(plan)
+    floor.prefill(options.turns)
+    commit = EmptyCommit(scratch)
+    _show_turns(options.rounds, lane, floor, commit)
+    commit.close()
+    _show_methods(options, lane, Meter(lane.graph.checkpointer))
+    lane.close()
+
+
+def _profile(options: argparse.Namespace, scratch: Path, plan: lanes.Plan) -> None:
+    """Show the third view, on a saver opened under the profile so that its own threads are in it."""
+    profiler = Profiler(options.clock == "cpu")
+    lane = _filled(options, scratch / "profile.db", plan)
+    _show_functions(options, lane, profiler)
+    lane.close()
+
+
 def main() -> None:
     """Play a thread to `--turns`, then look at the turns that follow."""
     parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__.split("\n")[0])
@@ -237,19 +265,8 @@ def main() -> None:
     options = parser.parse_args()
     plan = lanes.Plan(seed="profile", loop=lanes.Loop() if options.asynchronous else None)
     with tempfile.TemporaryDirectory(prefix="threadkeep-bench-", dir=options.scratch) as directory:
-        scratch = Path(directory)
-        profiler = Profiler(options.clock == "cpu")
-        lane, floor = _open(options.saver, scratch / "profile.db", plan), lanes.floor(plan)
-        floor.prefill(options.turns)
-        fill = lane.live if lane.memory is not None else lane.prefill
-        with CONSOLE.status(f"playing {options.turns} turns"):
-            fill(options.turns)
-        commit = EmptyCommit(scratch)
-        _show_turns(options.rounds, lane, floor, commit)
-        _show_functions(options, lane, profiler)
-        _show_methods(options, lane, Meter(lane.graph.checkpointer))
-        commit.close()
-        lane.close()
+        _clocks(options, Path(directory), plan)
+        _profile(options, Path(directory), plan)
 
 
 if __name__ == "__main__":
