@@ -322,6 +322,8 @@ class Engine:
             return new is not None
 
         def refresh() -> None:
+            # What the first preparation left there was not stored, and must not be referred to.
+            self.threads.drop(state.cache)
             fresh = self._reload(cache.ref)
             base = self._reload_head(fresh, request.namespace, request.parent_id)
             old = self._reload_head(fresh, request.namespace, identifier)
@@ -351,6 +353,8 @@ class Engine:
             state.names = bool(new.rows.names)
 
         def refresh() -> None:
+            # What the first preparation left there was not stored, and must not be referred to.
+            self.threads.drop(state.cache)
             fresh = self._reload(cache.ref)
             with fresh.lock:
                 prepare(fresh)
