@@ -10,6 +10,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from functools import lru_cache
 from hashlib import blake2b
 
 from threadkeep.errors import InvalidThreadId
@@ -66,6 +67,7 @@ def decode_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
+@lru_cache(4096)
 def digest(*parts: str) -> bytes:
     """Return 16 bytes that stand for a tuple of texts."""
     state = blake2b(digest_size=16)
@@ -76,6 +78,7 @@ def digest(*parts: str) -> bytes:
     return state.digest()
 
 
+@lru_cache(4096)
 def pack_id(text: str) -> bytes:
     """Return an id as bytes: 16 for a canonical UUID, never 16 for anything else."""
     if len(text) == 36 and _UUID.match(text):
@@ -84,6 +87,7 @@ def pack_id(text: str) -> bytes:
     return _TEXT * (2 if len(data) == 15 else 1) + data
 
 
+@lru_cache(4096)
 def unpack_id(data: bytes) -> str:
     """Return the id that `pack_id` was given."""
     if len(data) == 16:
@@ -114,6 +118,7 @@ def message_tag(data: bytes) -> int:
     return int.from_bytes(blake2b(data, digest_size=4).digest(), "big")
 
 
+@lru_cache(4096)
 def id_time(checkpoint_id: bytes) -> int | None:
     """Return the time within a version 6 UUID in microseconds since 1970, or None for any other id."""
     if len(checkpoint_id) != 16 or checkpoint_id[6] >> 4 != 6:

@@ -13,7 +13,7 @@ from threadkeep import ids
 from threadkeep.backends.base import Op
 from threadkeep.engine import records
 from threadkeep.engine.engine import Engine, Flow, Read, View
-from threadkeep.engine.puts import MESSAGES, PutRequest
+from threadkeep.engine.puts import FORMAT, MESSAGES, PutRequest
 from threadkeep.errors import ConfigurationError, MessageNotFound, StaleRun
 from threadkeep.models import CheckpointInfo
 from threadkeep.ops import load, transcript
@@ -98,7 +98,7 @@ def _request(
     parent = None if head is None else ids.unpack_id(head.id)
     identifier = ids.new_checkpoint_id(engine.clock, after=parent)
     checkpoint = {
-        "v": 2 if head is None else head.extra.get("v", 2),
+        "v": FORMAT if head is None else head.extra.get("v", FORMAT),
         "ts": datetime.fromtimestamp(engine.clock() / 1e6, UTC).isoformat(),
         "id": identifier,
         "channel_values": values,

@@ -220,7 +220,8 @@ class Preparer:
     def _unchanged(self, items: list[Any], kept: int) -> bool:
         """Tell whether the kept messages of the open turn are what they were."""
         by_object = self._cache.by_object
-        for message in reversed(items[:kept] if kept < len(items) else items):
+        for n in range(kept - 1, -1, -1):
+            message = items[n]
             item = by_object.get(id(message))
             if item is None or not _same(message, item):
                 return item is None and not isinstance(message, BaseMessage)

@@ -38,7 +38,8 @@ MESSAGES = "messages"
 _KEYS = frozenset(
     {"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"}
 )
-_FORMAT = 2
+FORMAT = 4
+"""The checkpoint format that goes without saying: the one LangGraph writes today."""
 _START, _TASKS = "__start__", "__pregel_tasks"
 _COUNTERS = "counters_since_delta_snapshot"
 _TITLE, _PREVIEW = 60, 160
@@ -177,7 +178,7 @@ def _head(
 def _extra(serde: Serde, request: PutRequest, parent: Head | None) -> dict[str, Any]:
     checkpoint, metadata = request.checkpoint, request.metadata
     extra: dict[str, Any] = {}
-    if checkpoint.get("v") != _FORMAT:
+    if checkpoint.get("v") != FORMAT:
         extra["v"] = checkpoint.get("v")
     if "updated_channels" not in checkpoint:
         extra["plain"] = True
@@ -227,7 +228,7 @@ def checkpoint_of(serde: Serde, head: Head, identifier: str, values: dict[str, A
     """Return a checkpoint as it was given, with these values."""
     extra = head.extra
     checkpoint: dict[str, Any] = {
-        "v": extra.get("v", _FORMAT),
+        "v": extra.get("v", FORMAT),
         "ts": _timestamp(head.time, head.id),
         "id": identifier,
         "channel_values": values,

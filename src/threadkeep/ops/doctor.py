@@ -1,16 +1,26 @@
-"""Check the invariants of stored threads."""
+"""Check the invariants of stored threads: rows can be read, what they refer to is there, counts are right."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import ormsgpack
+
 from threadkeep.backends.base import Op, Statement
-from threadkeep.ids import decode_text
+from threadkeep.ids import decode_text, digest, encode_text
 from threadkeep.models import Problem
 from threadkeep.ops import packing
 from threadkeep.ops.history import resolve_all
-from threadkeep.ops.load import Manifest, Stored, checkpoint_row, entries_of, with_names
+from threadkeep.ops.load import Manifest, checkpoint_row, collect, collect_content, entries_of, with_names
 from threadkeep.ops.names import Names
-from threadkeep.ops.rows import VISIBLE, number, span
+from threadkeep.ops.packing import Entry
+from threadkeep.ops.rows import VISIBLE, LoadedCheckpoint, key, number, span
 from threadkeep.ops.threads import RANGED, ThreadRow
+from threadkeep.serde import references
+
+_CHUNK = 500
+_LISTS = (packing.LIST, packing.MAPPING, packing.SNAPSHOT)
 
 
 def check_database() -> Op[list[Problem]]:
@@ -19,114 +29,112 @@ def check_database() -> Op[list[Problem]]:
     for (line,) in (yield Statement("integrity")):
         if line != "ok":
             problems.append(Problem(thread_id="", table="", detail=f"the database file is damaged: {line}"))
-    for table in RANGED:
+    for table in (*RANGED, "writes", "namespaces", "labels"):
         for (thread,) in (yield Statement(f"stray_{table}")):
             problems.append(
-                Problem(thread_id="", table=table, detail=f"rows of thread number {thread}, which is gone")
-            )
-    for table in ("writes", "namespaces", "labels"):
-        for (thread,) in (yield Statement(f"stray_{table}")):
-            problems.append(
-                Problem(thread_id="", table=table, detail=f"rows of thread number {thread}, which is gone")
+                Problem(
+                    thread_id="",
+                    table=table,
+                    detail=f"rows of thread number {thread}, which is gone",
+                    fields={"thread": thread},
+                )
             )
     return problems
 
 
-def check_thread(digest: bytes, thread_id: str, names: Names) -> Op[list[Problem]]:
-    """Check one thread: every reference resolves, heads and counts are right, the record is whole."""
-    rows = yield Statement("thread", (digest,))
+def check_thread(thread: bytes, thread_id: str, names: Names) -> Op[list[Problem]]:
+    """Check one thread, found by its digest: every row, every reference, heads, counts and the record."""
+    rows = yield Statement("thread", (thread,))
     if not rows:
         return []
     check = _Check(ThreadRow._make(rows[0]), thread_id)
+    yield from check.names(thread)
+    yield from check.contents()
+    yield from check.sequences()
     manifests = yield from check.checkpoints(names)
-    if manifests is not None:
-        yield from check.values(manifests)
-        yield from check.heads(manifests)
+    yield from check.writes()
+    yield from check.heads(manifests)
     yield from check.record()
+    yield from check.calls()
     yield from check.numbers()
+    check.report_missing()
     return check.problems
 
 
 class _Check:
+    """One thread's check: what is there is gathered first, then everything that refers is held against it."""
+
     def __init__(self, row: ThreadRow, thread_id: str) -> None:
         self.row = row
         self.thread_id = thread_id
         self.problems: list[Problem] = []
+        self._contents: set[int] = set()
+        self._lists: dict[int, int | None] = {}
+        self._missing: dict[tuple[str, str], list[str]] = {}
 
     def report(self, table: str, detail: str) -> None:
         self.problems.append(Problem(thread_id=self.thread_id, table=table, detail=detail))
 
-    def checkpoints(self, names: Names) -> Op[dict[int, Manifest] | None]:
-        lines = yield Statement("checkpoints_all", span(self.row.id))
-        memo: dict[int, Manifest] = {}
-        known = set()
-        for line in lines:
-            row = checkpoint_row(line)
-            seq = number(row.key)
-            if row.parent is not None and row.parent not in known:
-                self.report("checkpoints", f"checkpoint {seq} names parent {row.parent}, which is not there")
-                if packing.unpack_checkpoint(row.body).depth:
-                    return None
-            known.add(seq)
-            yield from with_names(names, lambda row=row: resolve_all([row], names, memo))
-        visible = sum(1 for manifest in memo.values() if manifest.row.hidden == VISIBLE)
-        if visible != self.row.checkpoints:
-            self.report("threads", f"counts {self.row.checkpoints} checkpoints, but {visible} are there")
-        runs = {number(line[0]) for line in (yield Statement("runs_range", span(self.row.id)))}
-        for seq, manifest in memo.items():
-            if manifest.row.run not in runs:
-                self.report(
-                    "checkpoints", f"checkpoint {seq} names run {manifest.row.run}, which is not there"
-                )
-        return memo
+    def readable(self, table: str, what: str, read: Callable[[], Any]) -> Any:
+        """Return what `read` does, or None after a report; damaged bytes may raise anything."""
+        try:
+            return read()
+        except Exception as error:
+            self.report(table, f"{what} cannot be read: {type(error).__name__}: {error}")
+            return None
 
-    def values(self, manifests: dict[int, Manifest]) -> Op[None]:
-        stored = Stored()
-        for seq, manifest in manifests.items():
-            try:
-                yield from stored.fetch(self.row.id, manifest.values.values())
-            except LookupError as error:
-                self.report("contents", f"checkpoint {seq} refers to {error.args[0]}, which is not there")
-        for line in (yield Statement("writes_all", (self.row.id,))):
-            try:
-                yield from stored.fetch(self.row.id, entries_of([line]))
-            except LookupError as error:
-                self.report(
-                    "writes", f"a write at {line[0].hex()} refers to {error.args[0]}, which is not there"
-                )
+    # what is there
 
-    def heads(self, manifests: dict[int, Manifest]) -> Op[None]:
-        newest: dict[int, int] = {}
-        for seq, manifest in manifests.items():
-            if manifest.row.hidden == VISIBLE:
-                newest[manifest.row.namespace] = max(seq, newest.get(manifest.row.namespace, 0))
-        if newest.get(0) != self.row.head:
-            self.report("threads", f"head is checkpoint {self.row.head}, but the newest is {newest.get(0)}")
-        for name, space, head in (yield Statement("namespaces", (self.row.id,))):
-            if head is not None and newest.get(space) != head:
-                self.report(
-                    "namespaces",
-                    f"head of {decode_text(name)!r} is {head}, but the newest is {newest.get(space)}",
-                )
+    def names(self, thread: bytes) -> Op[None]:
+        """Check the texts of the thread's row."""
+        rows = yield Statement("thread_info", (thread,))
+        _, owner, thread_id, title, preview, metadata, *_ = rows[0]
 
-    def record(self) -> Op[None]:
-        keys = {number(k) for k, _ in (yield Statement("content_keys", span(self.row.id)))}
-        for line in (yield Statement("transcript", span(self.row.id))):
-            if line[1] not in keys:
-                self.report(
-                    "transcript", f"entry {number(line[0])} refers to content {line[1]}, which is not there"
-                )
+        def read() -> None:
+            if digest(decode_text(owner), decode_text(thread_id)) != thread:
+                raise ValueError("its digest is that of another id")
+            decode_text(title or b"")
+            decode_text(preview)
+            references(metadata or b"\x80")
 
-    def numbers(self) -> Op[None]:
-        limits = {
-            "contents": self.row.next_content,
-            "sequences": self.row.next_content,
-            "checkpoints": self.row.next_seq,
-            "runs": self.row.next_run,
-            "transcript": self.row.next_position,
-            "calls": self.row.next_call,
-        }
-        for table, limit in limits.items():
-            rows = yield Statement(f"last_{table}", span(self.row.id))
-            if rows and rows[0][0] is not None and number(rows[0][0]) >= limit:
-                self.report(table, f"number {number(rows[0][0])} is in use, but the next would be {limit}")
+        self.readable("threads", f"the row of thread number {self.row.id}", read)
+
+    def contents(self) -> Op[None]:
+        """Check that every content can be read, and note what it refers to."""
+        keys = [line[0] for line in (yield Statement("content_keys", span(self.row.id)))]
+        self._contents = {number(k) for k in keys}
+        for at in range(0, len(keys), _CHUNK):
+            for k, codec, _, body in (
+                yield Statement("contents_list", (packing.numbers(keys[at : at + _CHUNK]),))
+            ):
+                what = f"content {number(k)}"
+                found = self.readable("contents", what, lambda c=codec, b=body: _content(c, b))
+                self._later.append(("contents", what, found))
+
+    def sequences(self) -> Op[None]:
+        """Check that every list version can be built, and note what it refers to."""
+        for k, body in (yield Statement("sequences_range", span(self.row.id))):
+            n = number(k)
+            what = f"list version {n}"
+            row = self.readable("sequences", what, lambda n=n, b=body: packing.unpack_sequence(n, b))
+            self._lists[n] = None
+            if row is None:
+                continue
+            lists = set() if row.base is None else {row.base}
+            contents = {item for item in row.inserted if isinstance(item, int)}
+            for item in row.inserted:
+                if not isinstance(item, int):
+                    found = self.readable("sequences", what, lambda i=item: _entries([(packing.INLINE, i)]))
+                    contents |= found[0] if found else set()
+                    lists |= found[1] if found else set()
+            self._later.append(("sequences", what, (contents, lists)))
+            base = 0 if row.base is None else self._lists.get(row.base)
+            if base is None:
+                continue
+            if not 0 <= row.removed <= row.back <= base:
+                self.report("sequences", f"{what} changes {row.back} items of a list of {base}")
+            self._lists[n] = base - row.removed + len(row.inserted)
+
+    # what refers
+"""
+"""

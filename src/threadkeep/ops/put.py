@@ -7,7 +7,7 @@ from threadkeep.errors import StaleRun
 from threadkeep.ids import encode_text, unpack_id
 from threadkeep.ops import packing
 from threadkeep.ops.rows import VISIBLE, NewCheckpoint, NewWrites, ThreadRef, key, number, span
-from threadkeep.ops.threads import ThreadRow, claim, enter, find, namespace_number, store
+from threadkeep.ops.threads import COUNTERS, ThreadRow, admit, claim, find, namespace_number, store
 
 
 def put_checkpoint(thread: ThreadRef, new: NewCheckpoint) -> Op[None]:
@@ -18,7 +18,10 @@ def put_checkpoint(thread: ThreadRef, new: NewCheckpoint) -> Op[None]:
     """
     if new.guarded and new.unknown_parent:
         raise (yield from _stale(thread, new, None))
-    row = yield from enter(thread, new.now)
+    lines = yield Statement("thread_put", (new.id, thread.digest))
+    known = ThreadRow._make(lines[0][:COUNTERS]) if lines else None
+    latest_run, same_id = lines[0][COUNTERS:] if lines else (None, 0)
+    row = yield from admit(thread, known, new.now)
     root = not new.namespace
     parent = new.parent.seq if new.parent is not None else None
     if new.parent is not None and parent is None:
@@ -26,10 +29,13 @@ def put_checkpoint(thread: ThreadRef, new: NewCheckpoint) -> Op[None]:
     if root and new.guarded and parent != row.head and not new.addressed:
         raise (yield from _stale(thread, new, row))
     space, next_namespace = yield from namespace_number(row.id, new.namespace, row.next_namespace)
-    replaced = yield from _replaced(row, new, space)
+    replaced = bool(same_id) and (yield from _replaced(row, new, space))
     next_content = claim(thread, row)
     next_call = yield from store(row.id, new.rows, row.next_call)
-    run, next_run = yield from _run(row, new)
+    run, next_run = row.next_run - 1, row.next_run
+    if latest_run != new.run_body:
+        run, next_run = row.next_run, row.next_run + 1
+        yield Statement("add_run", (key(row.id, run), new.run_id, new.run_body))
     branch, next_branch = yield from _branch(row, new, parent)
     seq = row.next_seq
     values = (key(row.id, seq), space, new.id, parent, run, new.step, new.source, branch, new.body)
@@ -99,15 +105,6 @@ def _replaced(row: ThreadRow, new: NewCheckpoint, space: int) -> Op[bool]:
     return False
 
 
-def _run(row: ThreadRow, new: NewCheckpoint) -> Op[tuple[int, int]]:
-    if row.next_run > 1:
-        latest = yield Statement("run", (key(row.id, row.next_run - 1),))
-        if latest and latest[0][1] == new.run_body:
-            return row.next_run - 1, row.next_run
-    yield Statement("add_run", (key(row.id, row.next_run), new.run_id, new.run_body))
-    return row.next_run, row.next_run + 1
-
-
 def _branch(row: ThreadRow, new: NewCheckpoint, parent: int | None) -> Op[tuple[int, int]]:
     """Return the branch a root checkpoint belongs to; a branch is recorded once there is more than one."""
     if new.namespace or row.head is None:
@@ -134,11 +131,16 @@ def put_writes(thread: ThreadRef, new: NewWrites) -> Op[None]:
 
     Raises Retry when the preparation no longer fits the thread.
     """
-    row = yield from enter(thread, new.now)
+    lines = yield Statement("thread_writes", (new.checkpoint, new.task, thread.digest))
+    known = ThreadRow._make(lines[0][:COUNTERS]) if lines else None
+    row = yield from admit(thread, known, new.now)
     space, next_namespace = yield from namespace_number(row.id, new.namespace, row.next_namespace)
     place = (row.id, new.checkpoint, space, new.task)
-    found = yield Statement("write", place)
-    body = packing.merge_writes(found[0][0] if found else None, new.path, new.entries)
+    stored = lines[0][COUNTERS] if lines and space == 0 else None
+    if space:
+        found = yield Statement("write", place)
+        stored = found[0][0] if found else None
+    body = packing.merge_writes(stored, new.path, new.entries)
     next_content = claim(thread, row)
     next_call = yield from store(row.id, new.rows, row.next_call)
     if body is not None:

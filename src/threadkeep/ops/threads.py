@@ -11,6 +11,10 @@ from threadkeep.ops.rows import SLACK, NewRows, ThreadRef, key, number, span
 RANGED = ("contents", "sequences", "checkpoints", "branches", "runs", "transcript", "calls")
 
 
+COUNTERS = 16
+"""How many columns a thread's counters are."""
+
+
 class ThreadRow(NamedTuple):
     """The counters of a thread."""
 
@@ -44,6 +48,14 @@ def enter(thread: ThreadRef, now: int) -> Op[ThreadRow]:
     Raises Retry when what the process knows of the thread is no longer so.
     """
     row = yield from find(thread)
+    return (yield from admit(thread, row, now))
+
+
+def admit(thread: ThreadRef, row: ThreadRow | None, now: int) -> Op[ThreadRow]:
+    """Return a thread's counters, as they were read inside a write, once they fit what the process knows.
+
+    Creates the thread where it is new. Raises Retry when what the process knows is no longer so.
+    """
     thread.save()
     if row is None:
         if thread.key is not None:

@@ -16,6 +16,22 @@ SELECT id, version, sweep, head, next_seq, next_content, next_position, next_run
        next_branch, next_call, messages, checkpoints, status, updated, title IS NOT NULL
 FROM threads WHERE digest = ?;
 
+-- name: thread_put
+-- Find a thread with the run it last stored, and what it has under a checkpoint's id.
+SELECT t.id, version, sweep, head, next_seq, next_content, next_position, next_run, next_namespace,
+       next_branch, next_call, messages, checkpoints, status, updated, title IS NOT NULL,
+       (SELECT body FROM runs WHERE key = (t.id << 32) | (t.next_run - 1)),
+       (SELECT count(*) FROM checkpoints c
+        WHERE c.id = ? AND c.key BETWEEN t.id << 32 AND (t.id << 32) | 4294967295)
+FROM threads t WHERE digest = ?;
+
+-- name: thread_writes
+-- Find a thread with what a task has written at a checkpoint of the root namespace.
+SELECT t.id, version, sweep, head, next_seq, next_content, next_position, next_run, next_namespace,
+       next_branch, next_call, messages, checkpoints, status, updated, title IS NOT NULL,
+       (SELECT body FROM writes WHERE thread = t.id AND checkpoint = ? AND namespace = 0 AND task = ?)
+FROM threads t WHERE digest = ?;
+
 -- name: thread_info
 -- Read what the list of threads shows of one thread.
 SELECT id, owner, thread_id, title, preview, metadata, status, messages, checkpoints, created, updated
