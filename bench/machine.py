@@ -37,6 +37,7 @@ def describe(scratch: Path) -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}",
         "Python": platform.python_version(),
         "SQLite": sqlite3.sqlite_version,
+        "load": f"{os.getloadavg()[0]:.1f} on average over the last minute",
         **{package: _version(package) for package in _PACKAGES},
         "empty commit (synchronous=FULL)": f"{statistics.median(times):.2f} ms, 90 % below {ninth:.2f} ms",
     }

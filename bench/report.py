@@ -15,7 +15,6 @@ _INTRODUCTION = """A turn is a question, a tool call, its result and an answer, 
 on `create_agent` with a scripted model and `durability="sync"`. The floor is a saver that keeps live objects
 and stores nothing: what LangGraph and LangChain cost by themselves. It is run in turn with each saver, and
 times are medians."""
-_STYLE = {"pass": "green", "miss": "bold red", "": ""}
 
 
 def number(value: str | float | int) -> str:
@@ -47,7 +46,7 @@ def show(section: Section, console: Console) -> None:
     if lines:
         table = Table(*header, title=section.title, title_justify="left", title_style="bold")
         for row, line in zip(section.rows, lines, strict=True):
-            table.add_row(*line, style=_STYLE[row.verdict] if row.verdict == "miss" else "")
+            table.add_row(*line, style="bold red" if row.verdict.startswith("miss") else "")
         console.print(table)
     else:
         console.print(f"[bold]{section.title}")
@@ -58,7 +57,7 @@ def show(section: Section, console: Console) -> None:
 
 def summary(sections: Sequence[Section]) -> tuple[int, int]:
     """Return how many goals were met and how many missed."""
-    verdicts = [row.verdict for section in sections for row in section.rows]
+    verdicts = [row.verdict[:4] for section in sections for row in section.rows]
     return verdicts.count("pass"), verdicts.count("miss")
 
 

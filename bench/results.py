@@ -28,18 +28,22 @@ class Goal:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One subject's figures by column; `judged` is held against `goal` where there is one."""
+    """One subject's figures by column; `judged` is held against `goal` where there is one.
+
+    `noisy`: other programs had the processor or the disk while this was measured.
+    """
 
     cells: Cells
     judged: float | None = None
     goal: Goal | None = None
+    noisy: bool = False
 
     @property
     def verdict(self) -> str:
-        """`pass`, `miss`, or nothing for a row that is only shown."""
+        """`pass` or `miss`, with a mark when noisy; nothing for a row that is only shown."""
         if self.goal is None or self.judged is None:
             return ""
-        return "pass" if self.goal.met_by(self.judged) else "miss"
+        return ("pass" if self.goal.met_by(self.judged) else "miss") + (" (noisy)" if self.noisy else "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,11 +19,12 @@ from langchain_core.messages import AIMessage
 from bench import __main__ as command
 from bench import lanes, report
 from bench.bytes import parts
+from bench.measures import turns
 from bench.profile import Profiler
 from bench.results import Goal, Row, Section
 from bench.scenario import Script, turn, turn_text
 from bench.text import calibration
-from bench.timing import EmptyCommit, Subject, interleave
+from bench.timing import EmptyCommit, Samples, Subject, interleave
 
 PLAN = lanes.Plan(seed="test")
 
@@ -145,6 +146,30 @@ def test_samples_of_several_windows_are_put_together() -> None:
 )
 def test_verdicts(goal: Goal | None, value: float, verdict: str) -> None:
     assert Row(cells={}, judged=value, goal=goal).verdict == verdict
+
+
+def _samples(name: str, clock: float, cpu: float) -> Samples:
+    return Samples(name=name, values=[clock], cpu=[cpu])
+
+
+@pytest.mark.parametrize(
+    ("floor", "saver", "commit", "judged", "verdict"),
+    [
+        ((10, 9), 14.0, 0.4, 1.4, "pass"),
+        ((10, 9), 18.0, 0.4, 1.8, "miss"),
+        ((10, 9), 18.0, 1.0, 1.4, "pass"),
+        ((10, 9), 18.0, 3.0, 0.6, "pass (noisy)"),
+        ((10, 5), 18.0, 0.4, 1.8, "miss (noisy)"),
+    ],
+)
+def test_turns_are_judged_without_commits_on_a_slow_disk(
+    floor: tuple[float, float], saver: float, commit: float, judged: float, verdict: str
+) -> None:
+    samples = [_samples("floor", *floor), _samples(lanes.THREADKEEP, saver, 12)]
+    row = turns.row("invoke", 200, [*samples, Samples(name="empty commit", values=[commit])])
+    assert row.judged == pytest.approx(judged)
+    assert row.verdict == verdict
+    assert turns.row("invoke", 200, [samples[0], _samples(lanes.SQLITE, saver, 12), samples[0]]).verdict == ""
 
 
 def test_pages_show_goal_and_value_side_by_side(tmp_path: Path) -> None:
