@@ -18,6 +18,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.messages.base import BaseMessage
 from langchain_core.tools import tool
+from langgraph.checkpoint.base import WRITES_IDX_MAP
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
@@ -49,11 +50,16 @@ class Names:
 
 
 def by_task(writes: list[tuple[str, str, Any]]) -> list[list[Any]]:
-    """Writes grouped by task. LangGraph 1.2.11 orders tasks by their random ids, so content decides."""
+    """Writes grouped by task, special ones first in each, and tasks in the order of what they wrote.
+
+    LangGraph 1.2.11 orders tasks by their random ids.
+    """
     tasks: dict[str, list[Any]] = {}
     for task, channel, value in writes:
-        tasks.setdefault(task, [task]).append([channel, value])
-    return sorted(tasks.values(), key=lambda group: repr(group[1:]))
+        tasks.setdefault(task, []).append([channel, value])
+    for written in tasks.values():
+        written.sort(key=lambda write: WRITES_IDX_MAP.get(write[0], 0))
+    return sorted(([task, *written] for task, written in tasks.items()), key=lambda group: repr(group[1:]))
 
 
 def record(drive: Drive, graph: Any, saver: Any, config: dict[str, Any]) -> list[Any]:
