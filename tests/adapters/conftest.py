@@ -24,6 +24,23 @@ BACKENDS = os.environ.get("CHECKPOINTERS", "memory,sqlite").split(",")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "stricter: asks for more than LangGraph's own savers do")
+    config.addinivalue_line(
+        "markers", "crosswise: many cases, so each runs sync in memory and async on a file"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the other two of the four combinations out for tests that are `crosswise`."""
+    left_out = [item for item in items if _left_out(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not _left_out(item)]
+
+
+def _left_out(item: pytest.Item) -> bool:
+    chosen = getattr(item, "callspec", None)
+    pair = chosen and (chosen.params.get("backend"), chosen.params.get("drive"))
+    return pair in (("memory", "async"), ("sqlite", "sync")) and bool(item.get_closest_marker("crosswise"))
 
 
 @pytest.fixture(params=["sync", "async"])

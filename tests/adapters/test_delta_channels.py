@@ -22,6 +22,8 @@ FREQUENCIES = [1, 3, 100]
 REPAIRED = hasattr(_checkpoint, "exit_delta_late_task_id")
 beyond_the_saver = pytest.mark.skipif(not REPAIRED, reason="this LangGraph forks DeltaChannels wrongly")
 
+pytestmark = pytest.mark.crosswise
+
 
 def extend(state: list[Any], writes: Sequence[list[Any]]) -> list[Any]:
     """A reducer whose result depends on the order of its writes."""

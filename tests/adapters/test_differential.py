@@ -212,6 +212,7 @@ def build_flow(saver: Any) -> Any:
     return flow.app
 
 
+@pytest.mark.crosswise
 @pytest.mark.parametrize("seed", range(12))
 def test_random_walks_over_a_thread(saver: Any, drive: Drive, seed: int) -> None:
     assert same_record(saver, drive, build_flow, Walk(drive, seed, steps=9)) > 20
@@ -260,6 +261,7 @@ def test_subgraphs_and_interrupts(saver: Any, drive: Drive) -> None:
     assert same_record(saver, drive, build, play) > 20
 
 
+@pytest.mark.crosswise
 @pytest.mark.parametrize("mode", ["sync", "async", "exit"])
 def test_time_travel_over_subgraphs(saver: Any, drive: Drive, mode: str) -> None:
     """A replayed subgraph starts from what it remembered before the replayed checkpoint.

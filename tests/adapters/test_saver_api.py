@@ -92,6 +92,7 @@ def test_integers_are_their_decimal_text(saver: Any, drive: Drive) -> None:
 
 
 @pytest.mark.stricter
+@pytest.mark.crosswise
 @pytest.mark.parametrize("bad", ["", "x" * 1025, None, 1.5, True, b"bytes", ("t",)], ids=repr)
 def test_what_is_no_thread_id(saver: Any, drive: Drive, bad: Any) -> None:
     with pytest.raises(InvalidThreadId, match="thread"):
@@ -165,6 +166,7 @@ FILTERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.crosswise
 @pytest.mark.parametrize("wanted", FILTERS, ids=[repr(f)[:30] for f in FILTERS])
 def test_filters_match_any_json_value_under_any_key(saver: Any, drive: Drive, wanted: Any) -> None:
     decoys = [dict.fromkeys(wanted, "other"), {"x" + k: v for k, v in wanted.items()}, {}]
@@ -188,6 +190,7 @@ VALUES = [
 
 
 @pytest.mark.stricter
+@pytest.mark.crosswise
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_metadata_of_a_run_with_any_value(saver: Any, drive: Drive, value: Any) -> None:
     graph = StateGraph(Log)

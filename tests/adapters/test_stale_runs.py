@@ -18,7 +18,7 @@ from threadkeep.errors import StaleRun
 
 from .kit import Drive, Log, thread
 
-pytestmark = pytest.mark.stricter
+pytestmark = [pytest.mark.stricter, pytest.mark.crosswise]
 
 MODES = ["sync", "async", "exit"]
 
