@@ -80,8 +80,8 @@ def measure(run: Run) -> list[Section]:
 
 
 NOTES = (
-    "Each sample: a new process on a copy of the database, with imports done and LangGraph warmed"
-    " by two turns on the floor.",
+    "Each sample: a new process on a copy of the database, with imports done (a database in"
+    " memory was opened and closed) and LangGraph warmed by two turns on the floor.",
     f"LangGraph's thread was prefilled but for its last {LIVE_TURNS} turns: it replays as after a"
     " real conversation, from a smaller file. Threadkeep's was played from the start.",
 )
