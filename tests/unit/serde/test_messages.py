@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections import OrderedDict
 from typing import Any
 
+import numpy
 import ormsgpack
 import pytest
 from langchain_core import messages as lc
@@ -148,6 +150,20 @@ def test_equal_messages_have_equal_bytes_however_they_were_built() -> None:
     given = AIMessage(content="x", tool_calls=[], additional_kwargs={}, name=None, usage_metadata=None)
     assert given.model_fields_set != AIMessage("x").model_fields_set
     assert codec.message_body(given) == codec.message_body(AIMessage("x"))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Note.model_construct(content="x", stars=False),
+        Note.model_construct(content="x", stars=0.0),
+        AIMessage.model_construct(content="x", additional_kwargs=OrderedDict(), tool_calls=()),
+        ToolMessage.model_construct(content="x", tool_call_id="c", artifact=numpy.zeros(2)),
+    ],
+    ids=repr,
+)
+def test_what_equals_a_default_without_being_it(message: Any) -> None:
+    assert same(serde().message(serde().message_body(message), None), message)
 
 
 @pytest.mark.parametrize("one", [1, True, 1.0, "1", (1,), [1]], ids=repr)
