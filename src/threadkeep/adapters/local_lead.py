@@ -4,7 +4,7 @@ Three things, none of which ever enters a thread:
 
 - a short prompt with six example exchanges stands in front of every request;
 - the statement that shares the most words with a question is repeated, with its answer, next to the question;
-- an answer whose words nobody said is replaced by `NOT_TOLD`, a garbled repetition by `NOTED`.
+- an answer whose words nobody said is replaced by `NOT_TOLD`, a garbled repetition by the words themselves.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ Message = dict[str, str]
 
 NOT_TOLD = "You have not told me that."
 NOTED = "Noted."
+HINT = "Tell me something to remember, or ask me about something you told me."
 
 _PROMPT = (
     "You are a note-keeper. Answer only from what the user told you. "
@@ -43,12 +44,27 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"\w+(?:[-:.,'/]\w+)*")
 # Words that say nothing by themselves, and those by which a note-keeper introduces what was said.
 _EMPTY = frozenset(
-    "a about an and any are as at be been being but by called can could did do does for from go goes had has have he "
-    "her here him his how i if in into is it its just know me mine my name named not note noted of on or our ours out "
-    "please remember remind said say she so some tell than that the their them then there these they this those to "
-    "told too up us was we were what when where which who whom whose why will with would yes no you your yours am "
-    "i'm it's don't you're we're i've i'd what's who's where's let let's hello hi hey ok okay thanks thank".split()
+    "a about an and any are as at be been being but by called can could did do does for from go goes "
+    "had has have he her here him his how i if in into is it its just know me mine my name named not "
+    "note noted of on or our ours out please remember remind said say she so some tell than that the "
+    "their them then there these they this those to told too up us was we were what when where which "
+    "who whom whose why will with would yes no you your yours am i'm it's don't you're we're i've i'd "
+    "what's who's where's let let's hello hi hey ok okay thanks thank".split()
 )
+_EXACT = re.compile(r"(?<=[\w,;] )[A-Z][\w'-]*|\w*\d(?:[-:.,'/]?\w)*")
+"""Figures, and names: words with a capital letter inside a sentence."""
+_PARAPHRASES = (
+    ("(name)", re.compile(r"\b(?i:who am i|my name|am i called|call me)\b|\b(?i:i'm|i am) [A-Z]")),
+    ("(work)", re.compile(r"\b(?:jobs?|work\w*|profession|for a living|employ\w*)\b", re.IGNORECASE)),
+    ("(birth)", re.compile(r"\b(?:born|birth\w*|how old|years old|my age)\b", re.IGNORECASE)),
+    ("(home)", re.compile(r"\b(?:i live|i'm from|i am from|my home|my address|do i live)\b", re.IGNORECASE)),
+    (
+        "(price)",
+        re.compile(r"[$€£]|\b(?:costs?|prices?|how much|pa(?:y|id)|euros?|dollars?)\b", re.IGNORECASE),
+    ),
+)
+_LONGEST_REPETITION = 200
+"""Characters of a statement that is repeated as it was said."""
 _STEM = 4
 """Letters that two words share when they count as the same: `live` and `lives`, `parked` and `parking`."""
 
@@ -62,20 +78,23 @@ def lead(system: str | None) -> list[Message]:
 def recalled(messages: Sequence[Message]) -> list[Message]:
     """Return the exchange to repeat before the newest message: the statement closest to the question.
 
-    Empty when the newest message asks nothing, or shares no word with any statement. A word counts the
-    more the fewer statements have it; of equal statements the newest is taken.
+    Empty when the newest message asks nothing, shares no topic with any statement, or follows that statement
+    already. A topic counts the more the fewer statements have it; of equal statements the newest is taken.
     """
     question = messages[-1]["content"] if messages else ""
     if not asks(question):
         return []
     told = list(_told(messages[:-1]))
-    frequency = Counter(stem for statement, _ in told for stem in _stems(statement))
-    wanted = _stems(question)
-    best: tuple[float, tuple[str, str]] = (0.0, ("", ""))
-    for exchange in told:
-        score = sum(1 / frequency[stem] for stem in wanted & _stems(exchange[0]))
-        best = max(best, (score, exchange), key=lambda pair: pair[0]) if score < best[0] else (score, exchange)
-    return list(_turns([best[1]])) if best[0] else []
+    frequency = Counter(topic for statement, _ in told for topic in topics(statement))
+    wanted = topics(question)
+    best, closest = 0.0, -1
+    for place, (statement, _) in enumerate(told):
+        score = sum(1 / frequency[topic] for topic in wanted & topics(statement))
+        if score and score >= best:
+            best, closest = score, place
+    if closest < 0 or _follows(messages, told[closest]):
+        return []
+    return list(_turns([told[closest]]))
 
 
 def checked(answer: str, messages: Sequence[Message]) -> str:
@@ -84,9 +103,24 @@ def checked(answer: str, messages: Sequence[Message]) -> str:
     if NOT_TOLD.rstrip(".") in answer:
         return NOT_TOLD
     if not asks(said):
-        return answer if _repeats(answer, said) else NOTED
-    known = [text for message in messages if message["role"] == "user" for text in statements(message["content"])]
-    return answer if _founded(answer, said, known) else NOT_TOLD
+        return answer if _repeats(answer, said) else _repetition(said)
+    told = [
+        text for message in messages if message["role"] == "user" for text in statements(message["content"])
+    ]
+    wanted = topics(said)
+    related = [text for text in told if not wanted or wanted & topics(text)]
+    return answer if _founded(answer, said, related) else NOT_TOLD
+
+
+def view(messages: Sequence[Message]) -> list[Message]:
+    """Return a thread without the questions that got no answer: each makes the next refusal likelier."""
+    kept: list[Message] = []
+    for message in messages:
+        if message["content"] == NOT_TOLD and kept and kept[-1]["role"] == "user":
+            kept.pop()
+        else:
+            kept.append(message)
+    return kept
 
 
 def asks(text: str) -> bool:
@@ -124,13 +158,30 @@ def _repeats(answer: str, said: str) -> bool:
     return bool(words) and len(words & _content(said)) * 2 > len(words)
 
 
-def _founded(answer: str, question: str, known: Sequence[str]) -> bool:
-    """Tell whether what an answer adds to its question was said: more than half of the words are."""
-    told = {word for text in known for word in _content(text)}
-    added = _content(answer) - _content(question)
+def _repetition(said: str) -> str:
+    if not _content(said):
+        return HINT
+    return f"Noted: {said}" if len(said) <= _LONGEST_REPETITION and "\n" not in said else NOTED
+
+
+def _founded(answer: str, question: str, told: Sequence[str]) -> bool:
+    """Tell whether what an answer adds to its question was told: all figures and names, half of the words."""
+    known = {stem for text in told for stem in _stems(text)}
+    added = _stems(answer) - _stems(question)
     if not added and _CLOSED.match(question):
-        return _content(answer) <= told
-    return bool(added) and len(added & told) * 2 > len(added)
+        return _stems(answer) <= known
+    exact = _stems(" ".join(_EXACT.findall(answer))) & added
+    return bool(added & known) and exact <= known and len(added & known) * 2 >= len(added)
+
+
+def _follows(messages: Sequence[Message], exchange: tuple[str, str]) -> bool:
+    """Tell whether the newest message comes directly after an exchange."""
+    return [message["content"] for message in messages[-3:-1]] == list(exchange)
+
+
+def topics(text: str) -> set[str]:
+    """Return what a text is about: the stems of its words, and a few things people call by several names."""
+    return _stems(text) | {topic for topic, pattern in _PARAPHRASES if pattern.search(text)}
 
 
 def _content(text: str) -> set[str]:

@@ -163,7 +163,9 @@ def _load(weights: Path, window: int, threads: int) -> Any:
     try:
         import xllamacpp
     except ImportError as error:
-        raise MissingExtra(f"the local model's runtime is not installed; install it with: {INSTALL}") from error
+        raise MissingExtra(
+            f"the local model's runtime is not installed; install it with: {INSTALL}"
+        ) from error
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
     params.n_ctx = window
@@ -182,7 +184,9 @@ def _load(weights: Path, window: int, threads: int) -> Any:
     try:
         return xllamacpp.Server(params)
     except Exception as error:
-        raise LocalModelError(f"the local model could not be loaded from {str(weights)!r}: {error}") from error
+        raise LocalModelError(
+            f"the local model could not be loaded from {str(weights)!r}: {error}"
+        ) from error
 
 
 def _checked(chunk: Chunk) -> Chunk:
@@ -192,7 +196,7 @@ def _checked(chunk: Chunk) -> Chunk:
     if error.get("type") == "exceed_context_size_error":
         tokens, window = error["n_prompt_tokens"], error["n_ctx"]
         raise WindowExceeded(
-            f"the prompt has {tokens} tokens and the local model's window holds {window}; send fewer messages",
+            f"the prompt has {tokens} tokens, the local model's window holds {window}; send fewer messages",
             tokens=tokens,
             window=window,
         )
