@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # isort: off
 from threadkeep.cli.app import app, main
+from threadkeep.cli import chat
 from threadkeep.cli import threads
 from threadkeep.cli import show
 from threadkeep.cli import history
@@ -20,6 +21,7 @@ from threadkeep.cli import schema
 
 __all__ = [
     "app",
+    "chat",
     "compact",
     "copy",
     "delete",

@@ -1,0 +1,45 @@
+"""`threadkeep chat`: a conversation that survives restarts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import threadkeep
+from threadkeep.cli import options
+from threadkeep.cli.app import app
+from threadkeep.cli.chat_model import LOCAL, choose
+from threadkeep.cli.output import stdout
+
+
+@app.command()
+def chat(
+    db: options.Database = options.DB,
+    thread: Annotated[
+        str, typer.Option(metavar="NAME", help="Which conversation to go on with, or to begin.")
+    ] = "default",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="PROVIDER:NAME",
+            envvar="THREADKEEP_MODEL",
+            help="Any model that LangChain's init_chat_model knows, or the demo model: local.",
+        ),
+    ] = LOCAL,
+    system: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="A system prompt; it is sent, and not kept.")
+    ] = None,
+) -> None:
+    """Hold a conversation that goes on where it stopped, also after a restart.
+
+    Reads lines from the terminal, or from a pipe. /help lists what can be typed besides messages.
+    """
+    from threadkeep.cli.chat_loop import Chat
+
+    chosen = choose(model)
+    console = stdout()
+    with threadkeep.open(db) as memory, Chat(memory, thread, chosen.model, console, system=system) as held:
+        held.greet(chosen.notice)
+        status = held.run()
+    raise typer.Exit(status)

@@ -1,0 +1,73 @@
+"""The model that `threadkeep chat --model` names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from threadkeep.cli.text import one_line
+from threadkeep.errors import ConfigurationError, MissingExtra
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+LOCAL = "local"
+EXAMPLE = "openai:gpt-5-mini"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatModel:
+    """A model, and the line that tells people what they talk to."""
+
+    model: BaseChatModel
+    notice: str
+
+
+def choose(name: str) -> ChatModel:
+    """Return the model of a name: `local`, or what LangChain's `init_chat_model` knows as PROVIDER:NAME.
+
+    Raises MissingExtra when its package is not installed, and ConfigurationError for an unknown provider or
+    when the provider's own settings, such as an API key, are missing.
+    """
+    return _local() if name == LOCAL else ChatModel(model=_known(name), notice=f"Model: {one_line(name)}.")
+
+
+def _local() -> ChatModel:
+    from threadkeep.adapters.local import MODEL, LocalChat
+
+    model = LocalChat()
+    try:
+        model.load()
+    except MissingExtra as error:
+        raise MissingExtra(f"{error}, or name another model: --model {EXAMPLE}") from error
+    notice = (
+        f"Model: {MODEL}, a tiny demo model on this machine: tell it facts and ask for them. "
+        f"A real one: --model {EXAMPLE} (or any PROVIDER:NAME), with its API key set."
+    )
+    return ChatModel(model=model, notice=notice)
+
+
+def _known(name: str) -> BaseChatModel:
+    from langchain.chat_models import init_chat_model
+
+    try:
+        model: Any = init_chat_model(name)
+    except ImportError as error:
+        raise MissingExtra(
+            f"model {name!r} needs a package that is not installed: {_sentence(error)}"
+        ) from error
+    except ValueError as error:
+        reason = _sentence(error)
+        raise ConfigurationError(
+            f"model {name!r} is not known: {reason}; give PROVIDER:NAME, as in {EXAMPLE}, or {LOCAL}"
+        ) from error
+    except Exception as error:
+        # Each provider's package has an exception of its own for a missing key or a bad address.
+        raise ConfigurationError(f"model {name!r} cannot be set up: {_sentence(error)}") from error
+    return model  # type: ignore[no-any-return]
+
+
+def _sentence(error: Exception) -> str:
+    """Return the beginning of what a library says went wrong, on one line."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return one_line(lines[0] if lines else type(error).__name__).rstrip(".:")
