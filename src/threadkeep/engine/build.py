@@ -20,7 +20,8 @@ from threadkeep.serde import Serde, copy_of, matches, snapshot
 class Builder:
     """Builds values from what was read and what the process keeps.
 
-    With `live` the messages it builds are the run's own and are kept; without it every message is new.
+    With `live` the messages it builds are the run's own and are kept; without it every message is new,
+    or with `shared` one object for all values that this builder builds.
     """
 
     def __init__(
@@ -30,9 +31,11 @@ class Builder:
         cache: ThreadCache | None,
         *,
         live: bool = False,
+        shared: bool = False,
         wrap: Callable[[list[Any]], Any],
     ) -> None:
         self.wrap = wrap
+        self._shared: dict[int, BaseMessage] | None = {} if shared else None
         self._serde = serde
         self._stored = stored
         self._cache = cache
@@ -45,9 +48,13 @@ class Builder:
         item = self._cache.items.get(number) if self._cache is not None else None
         if item is not None:
             return self._live_message(item) if self._live else copy_of(item.snapshot)
+        if self._shared is not None and (message := self._shared.get(number)) is not None:
+            return message
         codec, message_id, body = self._stored.contents[number]
         text = None if message_id is None else unpack_message_id(message_id)
         message = self._decode(codec, body, text)
+        if self._shared is not None:
+            self._shared[number] = message
         if self._live and self._cache is not None:
             self._cache.add_item(Item(number, message, snapshot(message)), 4 * len(body) + 400)
         return message
@@ -74,6 +81,8 @@ class Builder:
             return self._serde.decode(entry[1], self)
         if kind == packing.CONTENT:
             return self._serde.decode(self._content(entry[1])[1], self)
+        if kind == packing.ITEMS:
+            return [self._element(item) for item in packing.unpack_items(entry[1])]
         if kind == packing.SNAPSHOT:
             return self.wrap(self.sequence(entry[1]))
         if kind == packing.MAPPING:
@@ -81,6 +90,9 @@ class Builder:
         return self.sequence(entry[1])
 
     def _copies(self, items: list[Any]) -> list[Any]:
+        if self._shared is not None:
+            shared = self._shared
+            return [shared.get(n) or self._element(n) for n in items]
         known = self._cache.items if self._cache is not None else {}
         return [
             copy_of(item.snapshot) if (item := known.get(n)) is not None else self._element(n) for n in items
@@ -91,6 +103,8 @@ class Builder:
             return self._serde.decode(item, self)
         if self._cache is not None and item in self._cache.items:
             return self.message(item)
+        if self._shared is not None and (message := self._shared.get(item)) is not None:
+            return message
         codec, body = self._content(item)
         if codec in (packing.VALUE, packing.VALUE_REFS):
             return self._serde.decode(body, self)

@@ -62,9 +62,9 @@ class ListVersion:
             self.now, self.then, self.contents = base.now.copy(), base.then.copy(), base.contents.copy()
         else:
             self.now, self.then, self.contents = [], [], []
-        for message, number in zip(live[start:], self.items[start:], strict=True):
-            if isinstance(number, int):
-                then = cache.items[number].snapshot.state[1]
+        for message, item in zip(live[start:], self.items[start:], strict=True):
+            if isinstance(item, int):
+                then = cache.items[item].snapshot.state[1]
                 self.now.append(message.__dict__)
                 self.then.append(then)
                 self.contents.append(then["content"])

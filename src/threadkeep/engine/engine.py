@@ -211,7 +211,7 @@ class Engine:
         self, cache: ThreadCache | None, head: Head, writes: list[Any], stored: Stored, live: bool
     ) -> View:
         if cache is None:
-            return self.view(head, writes, stored)
+            return self.view(head, writes, self.builder(stored))
         with cache.lock:
             builder = self.builder(stored, cache, live=live)
             if live:
@@ -221,13 +221,14 @@ class Engine:
                 values = {channel: builder.value(entry) for channel, entry in head.values.items()}
             return View(head, values, self._pending(builder, writes))
 
-    def builder(self, stored: Stored, cache: ThreadCache | None = None, *, live: bool = False) -> Builder:
+    def builder(
+        self, stored: Stored, cache: ThreadCache | None = None, *, live: bool = False, shared: bool = False
+    ) -> Builder:
         """Return what builds values from stored rows."""
-        return Builder(self.serde, stored, cache, live=live, wrap=self.wrap_snapshot)
+        return Builder(self.serde, stored, cache, live=live, shared=shared, wrap=self.wrap_snapshot)
 
-    def view(self, head: Head, writes: list[Any], stored: Stored) -> View:
+    def view(self, head: Head, writes: list[Any], builder: Builder) -> View:
         """Return a checkpoint built from what was read alone."""
-        builder = self.builder(stored)
         values = {channel: builder.value(entry) for channel, entry in head.values.items()}
         return View(head, values, self._pending(builder, writes))
 

@@ -200,7 +200,10 @@ def delta_history(
 
 
 class Listing:
-    """One thread's checkpoints, a page at a time."""
+    """One thread's checkpoints, a page at a time.
+
+    A message that several checkpoints hold is one object in all that one listing yields.
+    """
 
     def __init__(self, engine: Engine, ref: ThreadRef, walk: history.Walk, identifier: str | None) -> None:
         self.ref = ref
@@ -208,6 +211,7 @@ class Listing:
         self._walk = walk
         self._identifier = identifier
         self._before: str | None = None
+        self._builder = engine.builder(walk.stored, shared=True)
 
     def manifests(self, size: int) -> Flow[list[Manifest] | None]:
         """Return the next page without values, or None after the last."""
@@ -235,10 +239,7 @@ class Listing:
                 chosen.append((manifest, head))
         chosen = chosen[:limit]
         writes = yield Read(self._walk.writes([manifest for manifest, _ in chosen]))
-        stored = self._walk.stored
-        return [
-            self._engine.view(head, lines, stored) for (_, head), lines in zip(chosen, writes, strict=True)
-        ]
+        return [self._engine.view(h, lines, self._builder) for (_, h), lines in zip(chosen, writes, strict=True)]
 
 
 def listing(

@@ -96,6 +96,18 @@ class Preparer:
         number = self._new(packing.VALUE_REFS if referred else packing.VALUE, None, data)
         return packing.CONTENT, number
 
+    def tasks_entry(self, tasks: list[Any], path: str) -> Entry:
+        """Return where a list of tasks is stored; each was a pending write before."""
+        items: list[Element] = []
+        for n, task in enumerate(tasks):
+            self._referred = False
+            data = self._serde.encode(task, path=f"{path}[{n}]", refs=self)
+            known = self._cache.bodies.get(data)
+            if known is None and len(data) > SMALL:
+                known = self._new(packing.VALUE_REFS if self._referred else packing.VALUE, None, data)
+            items.append(data if known is None else known)
+        return packing.ITEMS, packing.pack_items(items)
+
     def snapshot_entry(self, items: list[Any], previous: Entry | None, path: str) -> Entry:
         """Return where a DeltaChannel's whole list is stored."""
         version, _, _ = self.list_version(items, previous, path)
@@ -109,7 +121,9 @@ class Preparer:
         data = self._serde.encode(value, path=path, refs=self)
         if len(data) <= SMALL:
             return packing.INLINE, data
-        return packing.CONTENT, self._new(packing.VALUE_REFS if self._referred else packing.VALUE, None, data)
+        number = self._new(packing.VALUE_REFS if self._referred else packing.VALUE, None, data)
+        self._cache.bodies[data] = number
+        return packing.CONTENT, number
 
     def _is(self, previous: Entry, data: bytes) -> bool:
         if previous[0] == packing.INLINE:
@@ -280,7 +294,8 @@ class Preparer:
 
     def _new(self, codec: int, message_id: bytes | None, body: bytes) -> int:
         number = self._take()
-        self._rows.contents.append((number, codec, message_id, body))
+        stored = packing.close_content(codec, body)
+        self._rows.contents.append((number, stored[0], message_id, stored[1]))
         if codec in (packing.VALUE, packing.VALUE_REFS, packing.TEXT):
             self._cache.values[number] = (codec, body)
             self._cache.weight += len(body)

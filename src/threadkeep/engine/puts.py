@@ -106,7 +106,7 @@ def prepare_put(
     entered, departed, fresh = _transcript(cache, preparer, request, head, parent) if root else ([], [], 0)
     source = metadata.get("source")
     if root and source == "loop" and entered:
-        _count_unwritten(preparer, cache, rows, entered, now)
+        _count_unwritten(names, preparer, cache, rows, entered, now)
     status = _status(checkpoint["channel_values"])
     if root and status == IDLE and source != "input":
         _warn_of_changes(cache, head)
@@ -430,7 +430,7 @@ def _status(values: Mapping[str, Any]) -> int:
 
 
 def _count_unwritten(
-    preparer: Preparer, cache: ThreadCache, rows: NewRows, entered: list[tuple[int, int | None]], now: int
+    names: Names, preparer: Preparer, cache: ThreadCache, rows: NewRows, entered: list[tuple[int, int | None]], now: int
 ) -> None:
     """Record the usage of answers that no task's writes brought (durability "exit"): those after the last human's."""
     fresh = {item.number for item in preparer.new_messages}
@@ -439,17 +439,16 @@ def _count_unwritten(
         if isinstance(message, HumanMessage):
             return
         if number in fresh:
-            record_usage(rows, cache.items[number], now)
+            record_usage(names, rows, cache.items[number], now)
 
 
-def record_usage(rows: NewRows, item: Item, now: int) -> None:
+def record_usage(names: Names, rows: NewRows, item: Item, now: int) -> None:
     """Add a row for a model call whose usage its answer reports."""
     usage = reported_usage(item.message)
     if usage is not None:
         model, tokens = usage
-        rows.calls.append(
-            (item.number, None if model is None else encode_text(model), now, ormsgpack.packb(tokens))
-        )
+        name = None if model is None else names.encode(model, rows.names)
+        rows.calls.append((item.number, now, ormsgpack.packb([name, *tokens])))
 
 
 def _warn_of_duplicates(cache: ThreadCache, checkpoint: Mapping[str, Any], parent: Head | None) -> None:
@@ -514,7 +513,7 @@ def prepare_writes(
             written += _written(cache, value)
         if request.from_node:
             for item in preparer.new_messages[before:]:
-                record_usage(rows, item, now)
+                record_usage(names, rows, item, now)
     if written:
         cache.written.setdefault((request.namespace, request.checkpoint), []).extend(written)
     return NewWrites(

@@ -240,18 +240,18 @@ def branches(engine: Engine, ref: ThreadRef) -> Flow[tuple[Branch, ...]]:
 def calls(engine: Engine, ref: ThreadRef) -> Flow[list[Call]]:
     """Return a thread's model calls. Raises ThreadNotFound."""
     yield from engine.settled(ref)
-    rows = yield Read(transcript.calls(ref))
+    rows = yield Read(transcript.calls(ref, engine.names))
     if rows is None:
         raise flows.not_found(ref)
-    return [_call(row) for row in rows]
+    return [_call(engine, row) for row in rows]
 
 
-def _call(row: Row) -> Call:
-    _, message_id, model, at, body = row
-    tokens = ormsgpack.unpackb(body)
+def _call(engine: Engine, row: Row) -> Call:
+    _, message_id, at, body = row
+    model, *tokens = ormsgpack.unpackb(body)
     return Call(
         message_id=None if message_id is None else ids.unpack_message_id(message_id),
-        model=None if model is None else ids.decode_text(model),
+        model=None if model is None else engine.names.decode(model),
         input_tokens=tokens[0],
         output_tokens=tokens[1],
         cache_read_tokens=tokens[2],

@@ -65,7 +65,9 @@ def doctor(
     while True:
         page = yield Read(threads.page(after, _PAGE))
         for row in page:
-            problems += yield Read(checking.check_thread(row[1], ids.decode_text(row[4]), engine.names))
+            # Damaged bytes of an id are the check's to report.
+            thread = row[4].decode("utf-8", "backslashreplace")
+            problems += yield Read(checking.check_thread(row[1], thread, engine.names))
             after = row[0]
             done += 1
             if progress is not None:

@@ -126,6 +126,12 @@ def collect(entry: Entry, contents: set[int], lists: set[int]) -> None:
         _add_references(entry[1], contents, lists)
     elif kind == packing.CONTENT:
         contents.add(entry[1])
+    elif kind == packing.ITEMS:
+        for item in packing.unpack_items(entry[1]):
+            if isinstance(item, int):
+                contents.add(item)
+            else:
+                _add_references(item, contents, lists)
     elif kind in (packing.LIST, packing.MAPPING, packing.SNAPSHOT):
         lists.add(entry[1])
 

@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 
 import ormsgpack
 
-INLINE, CONTENT, LIST, NONE, ABSENT, MAPPING, SNAPSHOT = range(7)
-"""Kinds: packed bytes · a content · a list · None · no value · a mapping · a DeltaChannel's list."""
-SIZES = {INLINE: 2, CONTENT: 2, LIST: 3, NONE: 1, ABSENT: 1, MAPPING: 3, SNAPSHOT: 3}
+from threadkeep.ops.compression import grow, shrink
+
+INLINE, CONTENT, LIST, NONE, ABSENT, MAPPING, SNAPSHOT, ITEMS = range(8)
+"""Kinds: packed bytes · a content · a list · None · no value · a mapping · a DeltaChannel's list · a
+short list whose items are contents."""
+SIZES = {INLINE: 2, CONTENT: 2, LIST: 3, NONE: 1, ABSENT: 1, MAPPING: 3, SNAPSHOT: 3, ITEMS: 2}
 
 VALUE, VALUE_REFS, MESSAGE, MESSAGE_REFS, ALIAS, TEXT = range(6)
 """Codecs: a value · one that refers to contents · a message · one that refers · another's body · text."""
@@ -39,9 +42,26 @@ def split_numbers(text: str) -> list[int]:
     return [int(part) for part in text[1:-1].split(",") if part]
 
 
+def close_content(codec: int, body: bytes) -> tuple[int, bytes]:
+    """Return a content's codec and body as they are stored."""
+    packed = shrink(body) if codec != ALIAS else None
+    return (codec, body) if packed is None else (codec | COMPRESSED, packed)
+
+
 def open_content(codec: int, body: bytes) -> tuple[int, bytes]:
     """Return a content's codec and body as they were before they were stored."""
-    return codec, body
+    return (codec & ~COMPRESSED, grow(body)) if codec & COMPRESSED else (codec, body)
+
+
+def pack_items(items: list[Element]) -> bytes:
+    """Return the payload of an ITEMS entry."""
+    return _pack(items)
+
+
+def unpack_items(payload: bytes) -> list[Element]:
+    """Return the items of an ITEMS entry."""
+    items: list[Element] = _unpack(payload)
+    return items
 
 
 class SequenceRow(NamedTuple):

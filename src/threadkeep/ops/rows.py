@@ -97,7 +97,7 @@ class NewRows:
     contents: list[tuple[int, int, bytes | None, bytes]] = field(default_factory=list)
     sequences: list[tuple[int, bytes]] = field(default_factory=list)
     names: list[bytes] = field(default_factory=list)
-    calls: list[tuple[int | None, bytes | None, int, bytes]] = field(default_factory=list)
+    calls: list[tuple[int | None, int, bytes]] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)

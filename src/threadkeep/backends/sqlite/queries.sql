@@ -310,11 +310,11 @@ JOIN contents c ON c.key = (t.key >> 32) << 32 | t.content WHERE t.tag = ? ORDER
 
 -- name: add_call
 -- Record one model call.
-INSERT INTO calls (key, content, model, at, body) VALUES (?, ?, ?, ?, ?);
+INSERT INTO calls (key, content, at, body) VALUES (?, ?, ?, ?);
 
 -- name: calls
 -- Read the model calls of a thread in order.
-SELECT k.key, c.message_id, k.model, k.at, k.body FROM calls k
+SELECT k.key, c.message_id, k.at, k.body FROM calls k
 LEFT JOIN contents c ON c.key = (k.key >> 32) << 32 | k.content
 WHERE k.key BETWEEN ? AND ? ORDER BY k.key;
 
@@ -390,8 +390,8 @@ SELECT key - ?1 + ?2, content, entered, branch, departed, tag - ?1 + ?2 FROM tra
 
 -- name: copy_calls
 -- Copy a thread's model calls.
-INSERT INTO calls (key, content, model, at, body)
-SELECT key - ? + ?, content, model, at, body FROM calls WHERE key BETWEEN ? AND ?;
+INSERT INTO calls (key, content, at, body)
+SELECT key - ? + ?, content, at, body FROM calls WHERE key BETWEEN ? AND ?;
 
 -- name: copy_writes
 -- Copy a thread's pending writes.

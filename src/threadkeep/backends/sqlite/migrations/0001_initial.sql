@@ -66,5 +66,5 @@ CREATE TABLE transcript (
 );
 CREATE INDEX transcript_tag ON transcript (tag) WHERE tag IS NOT NULL;
 CREATE TABLE calls (
-    key INTEGER PRIMARY KEY, content INTEGER, model BLOB, at INTEGER NOT NULL, body BLOB NOT NULL
+    key INTEGER PRIMARY KEY, content INTEGER, at INTEGER NOT NULL, body BLOB NOT NULL
 );
