@@ -104,7 +104,7 @@ class Preparer:
             data = self._serde.encode(task, path=f"{path}[{n}]", refs=self)
             known = self._cache.bodies.get(data)
             if known is None and len(data) > SMALL:
-                known = self._new(packing.VALUE_REFS if self._referred else packing.VALUE, None, data)
+                known = self._shared(data)
             items.append(data if known is None else known)
         return packing.ITEMS, packing.pack_items(items)
 
@@ -121,9 +121,15 @@ class Preparer:
         data = self._serde.encode(value, path=path, refs=self)
         if len(data) <= SMALL:
             return packing.INLINE, data
-        number = self._new(packing.VALUE_REFS if self._referred else packing.VALUE, None, data)
-        self._cache.bodies[data] = number
-        return packing.CONTENT, number
+        return packing.CONTENT, self._shared(data)
+
+    def _shared(self, data: bytes) -> int:
+        """Return the content number of a value that this turn may hold more than once."""
+        number = self._cache.bodies.get(data)
+        if number is None:
+            number = self._new(packing.VALUE_REFS if self._referred else packing.VALUE, None, data)
+            self._cache.bodies[data] = number
+        return number
 
     def _is(self, previous: Entry, data: bytes) -> bool:
         if previous[0] == packing.INLINE:

@@ -159,6 +159,8 @@ def _head(
             head.values[channel] = preparer.snapshot_entry(
                 request.snapshots[channel], before.get(channel), path
             )
+        elif channel == _TASKS and type(value) is list and value:
+            head.values[channel] = preparer.tasks_entry(value, path)
         else:
             head.values[channel] = preparer.entry(value, before.get(channel), path)
     head.time = _time(checkpoint["ts"], head.id)
