@@ -75,8 +75,11 @@ def list_threads(
 ) -> Flow[Page[ThreadInfo]]:
     """Return a page of threads, the latest updated first."""
     _check_limit(limit)
-    before = _LAST if cursor is None else _place(cursor)
-    start = 0 if since is None else int(since.timestamp() * 1_000_000)
+    before = _LAST
+    if cursor is not None:
+        updated, key_ = _place(cursor, 2)
+        before = updated, key_
+    start = 0 if since is None else round(since.timestamp() * 1_000_000)
     label = next(iter(_labels(engine, metadata)), None)
     found: list[ThreadInfo] = []
     place = before
@@ -100,13 +103,13 @@ def _check_limit(limit: int) -> None:
         raise ConfigurationError(f"limit is {limit!r}; pass 1 or more")
 
 
-def _place(cursor: str) -> tuple[int, int]:
-    parts = cursor.split(".")
-    if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+def _place(cursor: str, parts: int) -> tuple[int, ...]:
+    numbers = str(cursor).split(".")
+    if len(numbers) != parts or not all(n.isascii() and n.isdecimal() and len(n) < 19 for n in numbers):
         raise ConfigurationError(
             f"cursor {cursor!r} is none that a page gave; pass page.cursor, or None to begin"
         )
-    return int(parts[0]), int(parts[1])
+    return tuple(int(n) for n in numbers)
 
 
 def _labels(engine: Engine, metadata: Mapping[str, Any]) -> list[bytes]:
@@ -188,13 +191,10 @@ def history(
 ) -> Flow[Page[CheckpointInfo]]:
     """Return a page of checkpoints without values, newest first. Raises ThreadNotFound."""
     _check_limit(limit)
-    if cursor is not None and not cursor.isdecimal():
-        raise ConfigurationError(
-            f"cursor {cursor!r} is none that a page gave; pass page.cursor, or None to begin"
-        )
+    below = None if cursor is None else _place(cursor, 1)[0]
     yield from info(engine, ref)
     walk = walking.Walk(ref, namespace, engine.names)
-    walk.below = None if cursor is None else int(cursor)
+    walk.below = below
     manifests = yield Read(walk.page(limit))
     items = [
         checkpoint_info(engine, ref, View(engine.head(manifest, namespace), {}, [])) for manifest in manifests
