@@ -24,6 +24,7 @@ from threadkeep.serde.writer import (
     Write,
     Writer,
     holds_messages,
+    may_hold_long_text,
     pack_plain,
 )
 
@@ -101,14 +102,12 @@ class Serde:
         `path` is where the value is, for errors. With `refs`, messages, long texts and lists of
         messages are offered to it and written as references. Raises SerializationError.
         """
-        plain = None
+        packed = None
         if type(value) is dict or (type(value) is list and not holds_messages(value)):
-            plain = pack_plain(value)
-        if plain is None or (plain[1] and refs is not None):
-            exact = plain is not None
+            packed = pack_plain(value)
+        if packed is None or (refs is not None and may_hold_long_text(packed)):
+            exact = packed is not None
             packed = self._walk(lambda writer: writer.value(value, 0), path, refs, exact)
-        else:
-            packed = plain[0]
         return packed if len(packed) <= self._max_bytes else self._too_long(packed, path)
 
     def decode(self, data: bytes, refs: RefSource | None = None) -> Any:
@@ -258,10 +257,10 @@ def _plain_body(message: BaseMessage, codec: MessageCodec, refs: RefSink | None)
         return None
     if content is None or not fields:
         return content and codec.heads[0] + content
-    plain = pack_plain(fields)
-    if plain is None or (plain[1] and refs is not None):
+    packed = pack_plain(fields)
+    if packed is None or (refs is not None and may_hold_long_text(packed)):
         return None
-    return codec.heads[1] + content + plain[0]
+    return codec.heads[1] + content + packed
 
 
 def _plain_content(content: Any, refs: RefSink | None) -> bytes | None:
@@ -270,8 +269,10 @@ def _plain_content(content: Any, refs: RefSink | None) -> bytes | None:
             number = refs.text(content)
             content = content if number is None else wire.reference(wire.REF_TEXT, number)
         return wire.pack(content)
-    plain = pack_plain(content) if type(content) is list else None
-    return None if plain is None or (plain[1] and refs is not None) else plain[0]
+    packed = pack_plain(content) if type(content) is list else None
+    if packed is None or (refs is not None and may_hold_long_text(packed)):
+        return None
+    return packed
 
 
 def _write_unknown(writer: Writer, value: UnknownType, depth: int) -> Ext:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -22,42 +21,54 @@ Write = Callable[["Writer", Any, int], Any]
 _SCALARS: Final = frozenset({type(None), bool, int, float, bytes})
 _PLAIN: Final = _SCALARS | {str}
 _TEXT: Final = frozenset({str})
+_CONTAINERS: Final = frozenset({dict, list})
 _LOOK_DEPTH: Final = 4
 _LOOK_VALUES: Final = 200
 
 
-def pack_plain(value: Any) -> tuple[bytes, bool] | None:
-    """Return packed bytes when the C encoders prove that plain data is exact, else None.
-
-    And whether they may hold a text of `LEAF_MIN` bytes, by the headers of such texts.
-
-    `marshal` knows exact types only, so it finds the subclasses that `ormsgpack` writes silently as
-    their base; what both take for bytes (a bytearray) is left to the caller when the header of bytes
-    occurs. `marshal` writes five bytes for a list and two for a dict, which bounds the depth.
-    """
+def pack_plain(value: Any) -> bytes | None:
+    """Return the bytes of a list or dict of exact plain data, or None for any other."""
     try:
-        seen = marshal.dumps(value, 2)
-        packed = wire.pack(value)
-    except (TypeError, ValueError):
+        return wire.pack(value) if _is_plain(value, 0) else None
+    except (TypeError, RecursionError):
         return None
-    if len(seen) > 2 * wire.MAX_DEPTH and seen.count(b"[") + seen.count(b"{") >= wire.MAX_DEPTH:
-        return None
-    if len(packed) > _SHORT:
-        headers = b"".join(header for header in _HEADERS if header in packed)
-    else:
-        headers = packed.translate(None, _OTHERS)
-    if not headers:
-        return packed, False
-    if any(header in headers for header in _BINARY):
-        return None
-    return packed, _LONG(packed) is not None
 
 
-_SHORT: Final = 1000
-_BINARY: Final = (b"\xc4", b"\xc5", b"\xc6")
-_HEADERS: Final = (*_BINARY, b"\xd9", b"\xda", b"\xdb")
-_OTHERS: Final = bytes(set(range(256)) - set(b"".join(_HEADERS)))
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether a list or dict holds exact plain data only, to be taken by C as it is.
+
+    Looked at item by item, because C writes some subclasses silently as their base.
+    """
+    if depth >= wire.MAX_DEPTH:
+        return False
+    if type(value) is dict:
+        for key, item in value.items():
+            if type(key) is not str:
+                return False
+            kind = type(item)
+            if kind not in _PLAIN and (kind not in _CONTAINERS or not _is_plain(item, depth + 1)):
+                return False
+        return True
+    for item in value:
+        kind = type(item)
+        if kind not in _PLAIN and (kind not in _CONTAINERS or not _is_plain(item, depth + 1)):
+            return False
+    return True
+
+
 _LONG: Final = re.compile(rb"\xd9[\x60-\xff]|\xda|\xdb").search
+_SHORT: Final = 1000
+_TEXT_HEADERS: Final = (b"\xd9", b"\xda", b"\xdb")
+_NO_TEXT_HEADER: Final = bytes({*range(256)} - {0xD9, 0xDA, 0xDB})
+
+
+def may_hold_long_text(packed: bytes) -> bool:
+    """Whether packed bytes may hold a text of `LEAF_MIN` bytes: by the headers of such texts."""
+    if len(packed) > _SHORT:
+        seen = any(header in packed for header in _TEXT_HEADERS)
+    else:
+        seen = bool(packed.translate(None, _NO_TEXT_HEADER))
+    return seen and _LONG(packed) is not None
 
 
 class Writer:
