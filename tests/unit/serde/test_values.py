@@ -116,6 +116,7 @@ EXACT = {
         numpy.bytes_(b"a\x00"),
         numpy.float16(0.1),
     ],
+    "numpy keys": {numpy.str_("k"): 1, numpy.int64(2): 2},
     "numpy array": numpy.arange(6, dtype="<i4").reshape(2, 3),
     "numpy big endian": numpy.array([1, 2], dtype=">u2"),
     "numpy without items": numpy.zeros((0, 3), "f4"),
