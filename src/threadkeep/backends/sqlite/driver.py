@@ -77,17 +77,26 @@ class SQLiteDriver:
         if self.path is None:
             return
         file = Path(self.path)
-        if not create and not file.exists():
+        if not create and not self._exists(file):
             raise SchemaMissing(
                 f"there is no database at {self.path!r}; create it with create=True, or with the output of "
                 f"`threadkeep schema {self.url}`",
                 where=self.path,
             )
-        if create and not file.parent.exists():
+        if create and not self._exists(file.parent):
             raise StorageError(
                 f"the folder of {self.path!r} does not exist; create {str(file.parent)!r} first",
                 where=self.path,
             )
+
+    def _exists(self, file: Path) -> bool:
+        try:
+            return file.exists()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise StorageError(
+                f"cannot open {self.path!r} ({reason}); check the permissions of its folder", where=self.path
+            ) from error
 
     def _retried(self, action: Callable[[], T]) -> T:
         # A newly made file can answer "locked" at once in spite of the busy timeout while another
@@ -115,6 +124,9 @@ class SQLiteDriver:
                 connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             if self.path is not None and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                if not create:
+                    # Another program's file stays as it is.
+                    self._require_tables(self._version(connection))
                 connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA secure_delete = ON")
@@ -129,20 +141,11 @@ class SQLiteDriver:
         if self._version(connection) == dialect.SCHEMA_VERSION:
             return
         if not create:
-            raise SchemaMissing(
-                f"database {self._where!r} has no Threadkeep tables; open it with create=True, or run the output of "
-                f"`threadkeep schema {self.url}`",
-                where=self._where,
-            )
+            self._require_tables(self._version(connection))
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = self._version(connection)
-            if version > dialect.SCHEMA_VERSION:
-                raise SchemaMissing(
-                    f"database {self._where!r} was written by a newer Threadkeep (schema {version}, this one knows "
-                    f"{dialect.SCHEMA_VERSION}); upgrade the package",
-                    where=self._where,
-                )
+            self._refuse_newer(version)
             for number, sql in dialect.migrations():
                 if number > version:
                     for statement in _split(sql):
@@ -155,6 +158,32 @@ class SQLiteDriver:
         except BaseException:
             connection.execute("ROLLBACK")
             raise
+
+    def _require_tables(self, version: int) -> None:
+        """Raise SchemaMissing unless this version of the tables can be used as it is."""
+        self._refuse_newer(version)
+        if version == 0:
+            raise SchemaMissing(
+                f"database {self._where!r} has no Threadkeep tables; open it with create=True, or run the output "
+                f"of `threadkeep schema {self.url}`",
+                where=self._where,
+            )
+        if version < dialect.SCHEMA_VERSION:
+            raise SchemaMissing(
+                f"database {self._where!r} was written by an older Threadkeep (schema {version}, this one "
+                f"needs {dialect.SCHEMA_VERSION}); open it once with create=True to bring it up to date",
+                where=self._where,
+                version=version,
+            )
+
+    def _refuse_newer(self, version: int) -> None:
+        if version > dialect.SCHEMA_VERSION:
+            raise SchemaMissing(
+                f"database {self._where!r} was written by a newer Threadkeep (schema {version}, this one "
+                f"knows {dialect.SCHEMA_VERSION}); upgrade the package",
+                where=self._where,
+                version=version,
+            )
 
     def _version(self, connection: sqlite3.Connection) -> int:
         found = connection.execute(
