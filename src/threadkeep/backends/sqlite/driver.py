@@ -164,8 +164,8 @@ class SQLiteDriver:
         self._refuse_newer(version)
         if version == 0:
             raise SchemaMissing(
-                f"database {self._where!r} has no Threadkeep tables; open it with create=True, or run the output "
-                f"of `threadkeep schema {self.url}`",
+                f"database {self._where!r} has no Threadkeep tables; open it with create=True, or run the "
+                f"output of `threadkeep schema {self.url}`",
                 where=self._where,
             )
         if version < dialect.SCHEMA_VERSION:
