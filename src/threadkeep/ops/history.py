@@ -63,7 +63,7 @@ class Walk:
             self.done = True
             return []
         low, _ = span(row.id)
-        high = key(row.id, LAST if self.below is None else self.below - 1)
+        high = key(row.id, LAST if self.below is None else min(self.below - 1, LAST))
         if self.namespace is None:
             yield from self._read_spaces(row.id)
             rows = yield Statement("checkpoints_before_any", (low, high, size))
