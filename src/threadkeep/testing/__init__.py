@@ -16,17 +16,21 @@ try:
     import hypothesis  # noqa: F401 - the contract's property tests need it
     import pytest
 except ImportError as error:
-    raise MissingExtra("threadkeep.testing needs pytest and hypothesis: pip install pytest hypothesis") from error
+    raise MissingExtra(
+        "threadkeep.testing needs pytest and hypothesis: pip install pytest hypothesis"
+    ) from error
 
 # Before they are imported, so that a failed assertion shows its values.
-pytest.register_assert_rewrite("threadkeep.testing.contract", "threadkeep.testing.harness", "threadkeep.testing.values")
+pytest.register_assert_rewrite(
+    "threadkeep.testing.contract", "threadkeep.testing.harness", "threadkeep.testing.values"
+)
 
-from threadkeep.testing.checkpoints import Line, checkpoint, config
-from threadkeep.testing.contract import StorageContract
-from threadkeep.testing.drive import Drive
-from threadkeep.testing.faults import Crash, CrashingDriver
-from threadkeep.testing.harness import Capabilities, Harness, Store, needs
-from threadkeep.testing.values import assert_same, difference
+from threadkeep.testing.checkpoints import Line, checkpoint, config  # noqa: E402
+from threadkeep.testing.contract import StorageContract  # noqa: E402
+from threadkeep.testing.drive import Drive  # noqa: E402
+from threadkeep.testing.faults import Crash, CrashingDriver  # noqa: E402
+from threadkeep.testing.harness import Capabilities, Harness, Store, needs  # noqa: E402
+from threadkeep.testing.values import assert_same, difference  # noqa: E402
 
 __all__ = [
     "Capabilities",

@@ -136,19 +136,19 @@ class Line:
         """Return a checkpoint's pending writes in order, as (task, channel, value)."""
         return [tuple(write) for write in self.get(checkpoint_id).pending_writes]
 
-    def list(self, **options: Any) -> list[Any]:
+    def tuples(self, **options: Any) -> list[Any]:
         """Return the checkpoints of the line's namespace, newest first."""
         found: list[Any] = self.drive(self.saver.list, self.config(), **options)
         return found
 
     def ids(self, **options: Any) -> list[str]:
         """Return the ids of the checkpoints of the line's namespace, newest first."""
-        return [found.checkpoint["id"] for found in self.list(**options)]
+        return [found.checkpoint["id"] for found in self.tuples(**options)]
 
 
 def stored(memory: Memory, thread_id: Any = "t") -> list[Any]:
     """Return all that the saver tells of a thread: every checkpoint of every namespace, newest first."""
-    thread = {"configurable": {"thread_id": thread_id}}
+    thread: Any = {"configurable": {"thread_id": thread_id}}
     return [as_data(found) for found in memory.checkpointer.list(thread)]
 
 

@@ -39,12 +39,12 @@ class CrashingDriver:
         return getattr(self._driver, name)
 
     def watch(self) -> None:
-        """Forget what was seen and stop nothing: `statements` names those that follow, `writing` tells which write."""
+        """Stop nothing, and note what follows: `statements` by name, `writing` whether each writes."""
         self.statements, self.writing = [], []
         self._left = self.stopped = None
 
     def stop_before(self, number: int, error: BaseException | type[BaseException] = Crash) -> None:
-        """Raise `error` in the place of the statement with this number, counted from now, from 1; once only."""
+        """Raise `error` once, in the place of the n-th statement from now, 1 being the next."""
         self.watch()
         self._left, self._error = number, error
 

@@ -1,4 +1,4 @@
-"""What every test of the contract stands on: a storage of its own, and a look at what a test leaves behind."""
+"""What each test of the contract stands on: a storage of its own, and a look at what it leaves."""
 
 from __future__ import annotations
 
@@ -65,13 +65,15 @@ class Store:
         for memory in self._opened:
             memory.close()
         assert problems == [], f"the doctor found {problems}"
-        left = [t.name for t in set(threading.enumerate()) - self._threads if not t.name.startswith("asyncio_")]
+        left = [
+            t.name for t in set(threading.enumerate()) - self._threads if not t.name.startswith("asyncio_")
+        ]
         assert left == [], f"threads outlive the memory: {left}"
         assert open_files(self.place) == []
 
 
 class Harness:
-    """Fixtures and hooks. A backend's test class sets `capabilities` and overrides `open`, and more as declared."""
+    """Fixtures and hooks: a backend sets `capabilities` and overrides `open`, and more as declared."""
 
     capabilities: ClassVar[Capabilities] = Capabilities()
 
@@ -79,14 +81,18 @@ class Harness:
         """Leave out the tests of what the backend does not declare."""
         super().__init_subclass__()
         for name in dir(cls):
-            missing = [need for need in getattr(getattr(cls, name), "needs", ()) if not getattr(cls.capabilities, need)]
+            missing = [
+                need
+                for need in getattr(getattr(cls, name), "needs", ())
+                if not getattr(cls.capabilities, need)
+            ]
             if missing:
                 setattr(cls, name, None)
 
     def open(self, place: Path, **options: Any) -> Memory:
-        """Open the storage that belongs to a folder, which is this test's own; `options` are threadkeep.open's.
+        """Open the storage that belongs to a folder, the test's own; `options` are threadkeep.open's.
 
-        Opened again with the same folder while or after it was open, a `shared` backend shows the same threads.
+        Opened again with the same folder, a `shared` backend shows the same threads.
         """
         raise NotImplementedError("override open(place)")
 
@@ -100,11 +106,15 @@ class Harness:
 
     def dump(self, memory: Memory) -> dict[str, list[tuple[Any, ...]]]:
         """Return every row of every table."""
-        return {table: self.sql(memory, f"SELECT * FROM {table} ORDER BY 1, 2") for table in self.tables(memory)}
+        return {
+            table: self.sql(memory, f"SELECT * FROM {table} ORDER BY 1, 2") for table in self.tables(memory)
+        }
 
     def rows(self, memory: Memory) -> dict[str, int]:
         """Return how many rows each table has that has any."""
-        counts = {table: self.sql(memory, f"SELECT count(*) FROM {table}")[0][0] for table in self.tables(memory)}
+        counts = {
+            table: self.sql(memory, f"SELECT count(*) FROM {table}")[0][0] for table in self.tables(memory)
+        }
         return {table: count for table, count in counts.items() if count}
 
     @pytest.fixture

@@ -151,7 +151,11 @@ def messages() -> list[BaseMessage]:
         "input_token_details": {"cache_read": 4},
         "output_token_details": {"reasoning": 1},
     }
-    blocks = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:x"}}, "and"]
+    blocks: list[str | dict[Any, Any]] = [
+        {"type": "text", "text": "see"},
+        {"type": "image_url", "image_url": {"url": "data:x"}},
+        "and",
+    ]
     return [
         SystemMessage("be brief", id="s"),
         HumanMessage("hello", id="h"),
@@ -163,9 +167,11 @@ def messages() -> list[BaseMessage]:
             id="lc_run--0195f3a0-0000-7000-8000-000000000001-0",
             response_metadata={"model_name": "m", "logprobs": None, "score": -0.0},
         ),
-        AIMessageChunk("part", id="k", tool_call_chunks=[{"name": "f", "args": "{", "id": "1", "index": 0}]),
-        ChatMessage("any", role="moderator", id="c"),
-        FunctionMessage("old", name="f", id="f"),
+        AIMessageChunk(
+            content="part", id="k", tool_call_chunks=[{"name": "f", "args": "{", "id": "1", "index": 0}]
+        ),
+        ChatMessage(content="any", role="moderator", id="c"),
+        FunctionMessage(content="old", name="f", id="f"),
         HumanMessage("no id"),
         HumanMessage("empty id", id=""),
         HumanMessage(_LONG, id="h3"),
@@ -174,12 +180,17 @@ def messages() -> list[BaseMessage]:
 
 def difference(actual: Any, expected: Any, path: str = "value") -> str | None:
     """Return the first place where two values differ in type, value or order, or None."""
+    if actual is expected:
+        return None
     if type(actual) is not type(expected):
-        return f"{path} is {actual!r} ({type(actual).__qualname__}), not {expected!r} ({type(expected).__qualname__})"
+        kinds = type(actual).__qualname__, type(expected).__qualname__
+        return f"{path} is {actual!r} ({kinds[0]}), not {expected!r} ({kinds[1]})"
     if isinstance(expected, float):
         same = struct.pack(">d", actual) == struct.pack(">d", expected)
     elif isinstance(expected, complex):
-        same = struct.pack(">dd", actual.real, actual.imag) == struct.pack(">dd", expected.real, expected.imag)
+        same = struct.pack(">dd", actual.real, actual.imag) == struct.pack(
+            ">dd", expected.real, expected.imag
+        )
     elif isinstance(expected, Mapping):
         return _difference_of_items(list(actual.items()), list(expected.items()), path)
     elif isinstance(expected, list | tuple | collections.deque):
@@ -195,7 +206,7 @@ def difference(actual: Any, expected: Any, path: str = "value") -> str | None:
     elif isinstance(expected, BaseModel):
         return difference(_model(actual), _model(expected), path)
     elif dataclasses.is_dataclass(expected):
-        return difference(vars(actual), vars(expected), path)
+        return difference(_fields(actual), _fields(expected), path)
     elif isinstance(expected, Decimal):
         same = str(actual) == str(expected)
     else:
@@ -207,6 +218,11 @@ def assert_same(actual: Any, expected: Any) -> None:
     """Assert that two values are equal in type, value and order, all the way down."""
     found = difference(actual, expected)
     assert found is None, found
+
+
+def assert_same_state(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Assert that the values of channels are the same; the order of the channels is no part of a state."""
+    assert_same(dict(sorted(actual.items())), dict(sorted(expected.items())))
 
 
 def _difference_of_items(actual: list[Any], expected: list[Any], path: str) -> str | None:
@@ -225,6 +241,10 @@ def _order(value: Any) -> tuple[str, str]:
 
 def _array(value: Any) -> tuple[Any, ...]:
     return value.dtype.descr if value.dtype.names else value.dtype.str, value.shape, value.tobytes()
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
 def _model(value: BaseModel) -> list[Any]:

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from threadkeep.testing.contract.channels import ChannelContract
 from threadkeep.testing.contract.fidelity import FidelityContract
+from threadkeep.testing.contract.history import HistoryContract
+from threadkeep.testing.contract.identity import IdentityContract
+from threadkeep.testing.contract.pruning import PruneContract
+from threadkeep.testing.contract.puts import PutContract
+from threadkeep.testing.contract.threads import ThreadListContract
+from threadkeep.testing.contract.writes import WriteContract
 
 
-class StorageContract(FidelityContract):
+class StorageContract(
+    FidelityContract,
+    PutContract,
+    WriteContract,
+    ChannelContract,
+    IdentityContract,
+    ThreadListContract,
+    HistoryContract,
+    PruneContract,
+):
     """Everything that a backend promises. Subclass it as `Test...`, and override `open`."""
 
 
