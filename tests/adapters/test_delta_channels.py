@@ -229,6 +229,22 @@ def test_pruned_threads_stay_readable(saver: Any, drive: Drive, frequency: int) 
 
 @pytest.mark.stricter
 @pytest.mark.parametrize("frequency", FREQUENCIES)
+def test_a_pruned_head_can_be_copied(saver: Any, drive: Drive, frequency: int) -> None:
+    """LangGraph puts a `__copy__` under its origin's parent, whose writes the copy is rebuilt from."""
+    graph = walk(delta(frequency), saver)
+    for n in range(2):
+        drive(graph.invoke, {"log": [f"in {n}"]}, {**thread(), "metadata": {"run_id": f"run-{n}"}})
+    expected = drive(graph.get_state, thread()).values
+    drive(saver.prune, ["t"])
+    drive(graph.update_state, thread(), None, as_node="__copy__")
+    assert drive(graph.get_state, thread()).values == expected
+    drive(saver.delete_for_runs, ["run-0"])
+    drive(graph.update_state, thread(), None, as_node="__copy__")
+    assert drive(graph.get_state, thread()).values == expected
+
+
+@pytest.mark.stricter
+@pytest.mark.parametrize("frequency", FREQUENCIES)
 def test_copied_threads_are_readable_at_every_checkpoint(saver: Any, drive: Drive, frequency: int) -> None:
     graph = walk(delta(frequency), saver)
     for n in range(3):
