@@ -156,7 +156,7 @@ class _Plan:
     def answer(self) -> _Answer:
         thread = self._thread
         if self._model.lead:
-            front = local_lead.lead(self._system)
+            front = local_lead.lead(self._system, thread)
             prompt = fit(front, local_lead.view(thread), local_lead.recalled(thread), self._room)
         else:
             front = [{"role": "system", "content": self._system}] if self._system else []

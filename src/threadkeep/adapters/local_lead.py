@@ -25,7 +25,6 @@ _PROMPT = (
     f"If the user has not told you, say: {NOT_TOLD}"
 )
 _EXCHANGES = (
-    ("What is my shoe size?", NOT_TOLD),
     ("My badge number is 83.", "Your badge number is 83."),
     ("What is my badge number?", "Your badge number is 83."),
     ("My boat is moored in Vessby.", "Your boat is moored in Vessby."),
@@ -34,13 +33,16 @@ _EXCHANGES = (
     ("Which choir do I sing in?", "You sing in a choir called Larks."),
 )
 
+_REFUSAL = ("What is my shoe size?", NOT_TOLD)
+"""The last example where nothing that was told has to do with the question; elsewhere it would be copied."""
+
 _ASKING = re.compile(
     r"(?:(?:please|and|so|now|hey|hi|hello|ok|okay)\W+)*"
     r"(?:who|whom|whose|what|which|when|where|why|how|tell me|remind me|do you|can you|could you)\b",
     re.IGNORECASE,
 )
-_CLOSED = re.compile(r"(?:is|are|am|was|were|do|does|did|have|has|had|can|could|will|would)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_CLOSED = re.compile(r"(?!do you know|do you remember|can you|could you)(?:is|are|am|was|were|do|does|did|have|has|had|can|could|will|would)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)\s+|\n+")
 _WORD = re.compile(r"\w+(?:[-:.,'/]\w+)*")
 # Words that say nothing by themselves, and those by which a note-keeper introduces what was said.
 _EMPTY = frozenset(
@@ -51,10 +53,11 @@ _EMPTY = frozenset(
     "who whom whose why will with would yes no you your yours am i'm it's don't you're we're i've i'd "
     "what's who's where's let let's hello hi hey ok okay thanks thank".split()
 )
+_VOWELS = re.compile(r"[aeiou]")
 _EXACT = re.compile(r"(?<=[\w,;] )[A-Z][\w'-]*|\w*\d(?:[-:.,'/]?\w)*")
 """Figures, and names: words with a capital letter inside a sentence."""
 _PARAPHRASES = (
-    ("(name)", re.compile(r"\b(?i:who am i|my name|am i called|call me)\b|\b(?i:i'm|i am) [A-Z]")),
+    ("(name)", re.compile(r"\b(?i:who am i|my name|am i called|call me|i go by)\b|\b(?i:i'm|i am) [A-Z]")),
     ("(work)", re.compile(r"\b(?:jobs?|work\w*|profession|for a living|employ\w*)\b", re.IGNORECASE)),
     ("(birth)", re.compile(r"\b(?:born|birth\w*|how old|years old|my age)\b", re.IGNORECASE)),
     ("(home)", re.compile(r"\b(?:i live|i'm from|i am from|my home|my address|do i live)\b", re.IGNORECASE)),
@@ -69,10 +72,11 @@ _STEM = 4
 """Letters that two words share when they count as the same: `live` and `lives`, `parked` and `parking`."""
 
 
-def lead(system: str | None) -> list[Message]:
+def lead(system: str | None, messages: Sequence[Message] = ()) -> list[Message]:
     """Return what stands in front of a thread; `system` is the caller's own prompt."""
     prompt = _PROMPT if system is None else f"{system}\n\n{_PROMPT}"
-    return [{"role": "system", "content": prompt}, *_turns(_EXCHANGES)]
+    refusal = [_REFUSAL] if messages and asks(messages[-1]["content"]) and not _related(messages) else []
+    return [{"role": "system", "content": prompt}, *_turns([*_EXCHANGES, *refusal])]
 
 
 def recalled(messages: Sequence[Message]) -> list[Message]:
@@ -104,12 +108,7 @@ def checked(answer: str, messages: Sequence[Message]) -> str:
         return NOT_TOLD
     if not asks(said):
         return answer if _repeats(answer, said) else _repetition(said)
-    told = [
-        text for message in messages if message["role"] == "user" for text in statements(message["content"])
-    ]
-    wanted = topics(said)
-    related = [text for text in told if not wanted or wanted & topics(text)]
-    return answer if _founded(answer, said, related) else NOT_TOLD
+    return answer if _founded(answer, said, _related(messages)) else NOT_TOLD
 
 
 def view(messages: Sequence[Message]) -> list[Message]:
@@ -152,6 +151,14 @@ def _told(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
             yield text, NOTED if asks(message["content"]) else answer
 
 
+def _related(messages: Sequence[Message]) -> list[str]:
+    """Return what was told that has to do with the newest message: all of it when that has no topic."""
+    users = [message["content"] for message in messages if message["role"] == "user"]
+    told = [statement for text in users for statement in statements(text)]
+    wanted = topics(messages[-1]["content"])
+    return [text for text in told if not wanted or wanted & topics(text)]
+
+
 def _repeats(answer: str, said: str) -> bool:
     """Tell whether an answer to a statement holds its words, and hardly any other."""
     words = _content(answer)
@@ -180,8 +187,10 @@ def _follows(messages: Sequence[Message], exchange: tuple[str, str]) -> bool:
 
 
 def topics(text: str) -> set[str]:
-    """Return what a text is about: the stems of its words, and a few things people call by several names."""
-    return _stems(text) | {topic for topic, pattern in _PARAPHRASES if pattern.search(text)}
+    """Return what a text is about: the stems of its words without regard to vowels (grow, grew), and a few
+    things that people call by several names."""
+    skeletons = {_VOWELS.sub("*", stem) if len(stem) == _STEM else stem for stem in _stems(text)}
+    return skeletons | {topic for topic, pattern in _PARAPHRASES if pattern.search(text)}
 
 
 def _content(text: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ import threadkeep
 from threadkeep.cli import options
 from threadkeep.cli.app import app
 from threadkeep.cli.chat_model import LOCAL, choose
-from threadkeep.cli.output import stdout
+from threadkeep.cli.output import busy, stdout
 
 
 @app.command()
@@ -35,11 +36,14 @@ def chat(
 
     Reads lines from the terminal, or from a pipe. /help lists what can be typed besides messages.
     """
-    from threadkeep.cli.chat_loop import Chat
-
-    chosen = choose(model)
     console = stdout()
-    with threadkeep.open(db) as memory, Chat(memory, thread, chosen.model, console, system=system) as held:
-        held.greet(chosen.notice)
+    with ExitStack() as stack:
+        with busy(console, "starting"):
+            from threadkeep.cli.chat_loop import Chat
+
+            chosen = choose(model)
+            memory = stack.enter_context(threadkeep.open(db))
+            held = stack.enter_context(Chat(memory, thread, chosen.model, console, system=system))
+        held.greet(chosen.notice, chosen.suggestion)
         status = held.run()
     raise typer.Exit(status)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any
 
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from threadkeep.cli import chat_commands, chat_input
 from threadkeep.cli.app import print_error
+from threadkeep.cli.output import busy
 from threadkeep.cli.text import block, counted, one_line, shown_id, size
 from threadkeep.errors import ThreadkeepError
 from threadkeep.memory import Memory
@@ -58,8 +58,8 @@ class Chat:
     ) -> None:
         self._runner.close()
 
-    def greet(self, notice: str) -> None:
-        """Say which model and which thread this is, and whether the thread goes on or begins."""
+    def greet(self, notice: str, suggestion: str | None = None) -> None:
+        """Say which model and which thread this is, whether it goes on or begins, and what to try then."""
         messages = self.transcript()
         begun = f"continuing: {counted(len(messages), 'message')}" if messages else "a new thread"
         where = f"Thread {shown_id(self.thread.thread_id)} in {one_line(self.memory.url)}, {begun}."
@@ -68,6 +68,8 @@ class Chat:
         if messages and messages[-1].type == "human":
             self._unanswered = messages[-1].text
             self._print("The last message has no answer yet: /retry asks for one.", "yellow")
+        if suggestion is not None and not messages:
+            self._print(suggestion, "dim")
 
     def run(self, read: chat_input.ReadLine | None = None) -> int:
         """Answer lines until there are no more. Returns the exit status."""
@@ -128,14 +130,13 @@ class Chat:
         """Run the agent on a message and return the answer, its text printed as it comes."""
         answer: AIMessage | None = None
         printed = False
-        with self._waiting() as waiting:
+        with busy(self.console, "") as waiting:
             async for kind, data in self._events(await self._input(text, repeated)):
                 if kind == "values":
                     last = data["messages"][-1] if data.get("messages") else None
                     answer = last if isinstance(last, AIMessage) else None
                 elif isinstance(data[0], AIMessage | AIMessageChunk) and data[0].text:
-                    if waiting is not None:
-                        waiting.stop()
+                    waiting()
                     self._write(block(data[0].text))
                     printed = True
         if printed:
@@ -170,17 +171,12 @@ class Chat:
             ]
         )
 
-    def _waiting(self) -> AbstractContextManager[Any]:
-        if not self.console.is_terminal:
-            return nullcontext()
-        return self.console.status(Text("…", style="dim"), spinner="dots")
-
     def _write(self, text: str) -> None:
         self.console.file.write(text)
         self.console.file.flush()
 
     def _print(self, text: str, style: str) -> None:
-        self.console.print(Text(text, style=style), soft_wrap=True)
+        self.console.print(Text(text, style=style), soft_wrap=not self.console.is_terminal)
 
 
 def _tokens(answer: AIMessage | None) -> list[str]:

@@ -17,10 +17,11 @@ EXAMPLE = "openai:gpt-5-mini"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatModel:
-    """A model, and the line that tells people what they talk to."""
+    """A model, the line that tells people what they talk to, and what they could try first."""
 
     model: BaseChatModel
     notice: str
+    suggestion: str | None = None
 
 
 def choose(name: str) -> ChatModel:
@@ -40,11 +41,11 @@ def _local() -> ChatModel:
         model.load()
     except MissingExtra as error:
         raise MissingExtra(f"{error}, or name another model: --model {EXAMPLE}") from error
-    notice = (
-        f"Model: {MODEL}, a tiny demo model on this machine: tell it facts and ask for them. "
-        f"A real one: --model {EXAMPLE} (or any PROVIDER:NAME), with its API key set."
+    return ChatModel(
+        model=model,
+        notice=f"{MODEL}, a tiny demo model. A real one: --model PROVIDER:NAME, as in {EXAMPLE}.",
+        suggestion='Tell it something ("My locker number is 4471."), leave, start again, and ask for it.',
     )
-    return ChatModel(model=model, notice=notice)
 
 
 def _known(name: str) -> BaseChatModel:

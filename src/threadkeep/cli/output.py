@@ -100,6 +100,16 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], console: C
 
 
 @contextmanager
+def busy(console: Console, label: str) -> Iterator[Callable[[], None]]:
+    """Show on a terminal that something is going on; yields what ends that before the block does."""
+    if not console.is_terminal:
+        yield lambda: None
+        return
+    with console.status(Text(label, style="dim")) as status:
+        yield status.stop
+
+
+@contextmanager
 def progress(label: str) -> Iterator[Report]:
     """Show a bar on stderr while the block runs, when that is a terminal and the work takes long."""
     console = stderr()

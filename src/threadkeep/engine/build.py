@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -15,6 +17,8 @@ from threadkeep.ops import packing
 from threadkeep.ops.load import Stored
 from threadkeep.ops.packing import Entry
 from threadkeep.serde import Serde, copy_of, matches, snapshot
+
+_MANY = 256
 
 
 class Builder:
@@ -56,7 +60,8 @@ class Builder:
         if self._shared is not None:
             self._shared[number] = message
         if self._live and self._cache is not None:
-            self._cache.add_item(Item(number, message, snapshot(message)), 4 * len(body) + 400)
+            item = Item.read(number, message, self._serde, body) if codec == packing.MESSAGE else None
+            self._cache.add_item(item or Item(number, message, snapshot(message)), 4 * len(body) + 400)
         return message
 
     def text(self, number: int) -> str:
@@ -65,10 +70,9 @@ class Builder:
 
     def sequence(self, number: int) -> list[Any]:
         """Return the list stored as a version."""
-        if not self._live:
-            return self._copies(self._items(number))
-        assert self._cache is not None
-        return [self._element(item) for item in self._items(number)]
+        items = self._items(number)
+        with _uncollected(len(items)):
+            return self._live_list(items) if self._live else self._copies(items)
 
     # values
 
@@ -88,6 +92,22 @@ class Builder:
         if kind == packing.MAPPING:
             return dict(self._element(item) for item in self._items(entry[1]))
         return self.sequence(entry[1])
+
+    def _live_list(self, items: list[Any]) -> list[Any]:
+        assert self._cache is not None
+        known, contents = self._cache.items, self._stored.contents
+        build, add, serde = self._serde.message, self._cache.add_item, self._serde
+        found = []
+        for n in items:
+            row = contents.get(n)
+            if row is None or row[0] != packing.MESSAGE or n in known:
+                found.append(self._element(n))
+                continue
+            _, message_id, body = row
+            message = build(body, None if message_id is None else unpack_message_id(message_id))
+            add(Item.read(n, message, serde, body), 4 * len(body) + 400)
+            found.append(message)
+        return found
 
     def _copies(self, items: list[Any]) -> list[Any]:
         if self._shared is not None:
@@ -149,6 +169,22 @@ class Builder:
         return item.message
 
 
+@contextmanager
+def _uncollected(count: int) -> Iterator[None]:
+    """Keep the garbage collector from looking again and again at many objects that all stay alive.
+
+    Building thousands of messages sets it off dozens of times, for several times the cost of building.
+    """
+    if count < _MANY or not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def warn_of_change(cache: ThreadCache, item: Item) -> None:
     """Warn once a turn that a stored message's object was changed in place; an id it was given is no change."""
     if item.message_id is None or item.number in cache.warned:
@@ -167,7 +203,7 @@ def live_values(builder: Builder, cache: ThreadCache, head: Head) -> dict[str, A
     values = {}
     for channel, entry in head.values.items():
         if entry[0] in (packing.LIST, packing.SNAPSHOT) and (known := cache.lists.get(entry[1])) is not None:
-            if known.live is not None and known.unchanged():
+            if known.live is not None and known.unchanged(cache):
                 items = known.live.copy()
             else:
                 items = builder.sequence(entry[1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from operator import itemgetter
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -13,8 +12,8 @@ from threadkeep.backends.base import Work
 from threadkeep.ops.load import Manifest
 from threadkeep.ops.packing import Element, Entry
 from threadkeep.ops.rows import CheckpointRef, ThreadRef, number
+from threadkeep.serde import Serde, Snapshot, owned_snapshot
 
-_content = itemgetter("content")
 _MANIFESTS = 24
 _RECENT = 6
 _MOST_THREADS = 256
@@ -22,23 +21,55 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 class Item:
-    """A message as it is stored under a number, and the live object that stands for it."""
+    """A message as it is stored under a number, and the live object that stands for it.
 
-    __slots__ = ("message", "message_id", "number", "snapshot")
+    `snapshot` tells what it was when stored. One that was read has its body instead until somebody
+    asks: most processes that load a thread end before that.
+    """
 
-    def __init__(self, number: int, message: BaseMessage, snapshot: Any) -> None:
+    __slots__ = ("_body", "_serde", "_snapshot", "message", "message_id", "number")
+
+    def __init__(self, number: int, message: BaseMessage, snapshot: Snapshot | None) -> None:
         self.number = number
         self.message = message
         self.message_id = message.id
-        self.snapshot = snapshot
+        self._snapshot = snapshot
+        self._serde: Serde | None = None
+        self._body = b""
+
+    @classmethod
+    def read(cls, number: int, message: BaseMessage, serde: Serde, body: bytes) -> Item:
+        """Return the item of a message that was just built from a body that refers to nothing."""
+        item = cls(number, message, None)
+        item._serde, item._body = serde, body
+        return item
+
+    def again(self, message: BaseMessage) -> Item:
+        """Return the same item with another object, equal to what was stored, in its message's place."""
+        other = Item(self.number, message, self._snapshot)
+        other._serde, other._body = self._serde, self._body
+        return other
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What the message was when it was stored."""
+        if self._snapshot is None:
+            assert self._serde is not None
+            self._snapshot = owned_snapshot(self._serde.message(self._body, self.message_id))
+            self._body = b""
+        return self._snapshot
+
+    def content(self) -> Any:
+        """Return the content that was stored; only for an item whose message was not changed since it was read."""
+        return self.message.content if self._snapshot is None else self._snapshot.values["content"]
 
 
 class ListVersion:
     """A stored version of a list: its items by number, and the live list it was made from.
 
     `now` and `then` hold the live messages' attributes and what they were when stored, so that one
-    comparison tells whether any message was changed in place; `contents` their contents alone, for a
-    quicker look.
+    comparison tells whether any message was changed in place; they are filled when first asked for.
+    `contents` are the contents alone, for a quicker look.
     """
 
     __slots__ = ("changes", "contents", "items", "live", "now", "number", "root", "then", "values")
@@ -49,7 +80,7 @@ class ListVersion:
         self.changes = changes
         self.items = items
         self.live: list[Any] | None = None
-        self.now: list[dict[str, Any]] = []
+        self.now: list[dict[str, Any]] | None = None
         self.then: list[dict[str, Any]] = []
         self.contents: list[Any] = []
         self.values: list[bytes] | None = None
@@ -57,26 +88,32 @@ class ListVersion:
     def bind(self, live: list[Any], cache: ThreadCache, base: ListVersion | None = None) -> None:
         """Keep the live list; with `base` its first messages are those of that version."""
         start = 0
+        self.now, self.then, self.contents = None, [], []
         if base is not None and base.live is not None:
             start = len(base.live)
-            self.now, self.then, self.contents = base.now.copy(), base.then.copy(), base.contents.copy()
-        else:
-            self.now, self.then, self.contents = [], [], []
-        for message, item in zip(live[start:], self.items[start:], strict=True):
-            if isinstance(item, int):
-                then = cache.items[item].snapshot.state[1]
-                self.now.append(message.__dict__)
-                self.then.append(then)
-                self.contents.append(then["content"])
+            self.contents = base.contents.copy()
+            if base.now is not None:
+                self.now, self.then = base.now.copy(), base.then.copy()
+        numbers = self.items[start:]
+        self.contents += [cache.items[n].content() for n in numbers if isinstance(n, int)]
         self.live = live.copy()
+        if self.now is not None:
+            self._look(numbers, cache)
 
     def unbind(self) -> None:
         """Let the live list go."""
-        self.live = None
-        self.now, self.then, self.contents = [], [], []
+        self.live = self.now = None
+        self.then, self.contents = [], []
 
-    def unchanged(self) -> bool:
+    def _look(self, numbers: list[Element], cache: ThreadCache) -> None:
+        items = [cache.items[n] for n in numbers if isinstance(n, int)]
+        self.now = [*(self.now or []), *(item.message.__dict__ for item in items)]
+        self.then += [item.snapshot.values for item in items]
+
+    def unchanged(self, cache: ThreadCache) -> bool:
         """Tell whether every live message still is what was stored (1 and True are not told apart)."""
+        if self.now is None:
+            self._look(self.items, cache)
         try:
             return self.now == self.then
         except Exception:  # a value that cannot be compared: the caller looks at each message
@@ -84,7 +121,8 @@ class ListVersion:
 
     def same_contents(self) -> bool:
         """Tell whether every live message still has the content that was stored."""
-        return list(map(_content, self.now)) == self.contents
+        live = self.live or []
+        return [message.content for message in live if isinstance(message, BaseMessage)] == self.contents
 
 
 class Head:

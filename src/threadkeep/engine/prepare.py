@@ -268,7 +268,7 @@ class Preparer:
         elif message.id is not None:
             item = cache.by_message_id.get(message.id)
             if item is not None and _same(message, item):
-                item = _share(item, message)
+                item = item.again(message)
                 cache.by_object[id(message)] = item
                 cache.items[item.number] = item
                 cache.by_message_id[message.id] = item
@@ -319,21 +319,9 @@ def _same(message: BaseMessage, item: Item) -> bool:
     if not matches(message, item.snapshot):
         return False
     try:
-        return marshal.dumps(message.__dict__, 2) == marshal.dumps(item.snapshot.state[1], 2)
+        return marshal.dumps(message.__dict__, 2) == marshal.dumps(item.snapshot.values, 2)
     except ValueError:
         return False  # a value that only the serializer tells apart: store it again
-
-
-def _share(item: Item, message: BaseMessage) -> Item:
-    # An equal copy takes the place of the object that was kept: the newest is the likeliest to return.
-    other = Item.__new__(Item)
-    other.number, other.message, other.message_id, other.snapshot = (
-        item.number,
-        message,
-        message.id,
-        item.snapshot,
-    )
-    return other
 
 
 def _open_turn(items: list[Any]) -> int:

@@ -483,7 +483,7 @@ def _warn_of_changes(cache: ThreadCache, head: Head) -> None:
         if version is not None and version.live is not None and not version.same_contents():
             for number in version.items:
                 item = cache.items.get(number) if isinstance(number, int) else None
-                if item is not None and item.message.content != item.snapshot.state[1]["content"]:
+                if item is not None and item.message.content != item.snapshot.values["content"]:
                     warn_of_change(cache, item)
 
 

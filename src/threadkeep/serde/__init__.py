@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threadkeep.serde.refs import RefSink, RefSource, references
 from threadkeep.serde.serde import Serde
-from threadkeep.serde.snapshots import Snapshot, copy_of, matches, snapshot
+from threadkeep.serde.snapshots import Snapshot, copy_of, matches, owned_snapshot, snapshot
 from threadkeep.serde.unknown import UnknownMessage, UnknownType
 from threadkeep.serde.wire import LEAF_MIN, MAX_BYTES, MAX_DEPTH
 
@@ -20,6 +20,7 @@ __all__ = [
     "UnknownType",
     "copy_of",
     "matches",
+    "owned_snapshot",
     "references",
     "snapshot",
 ]

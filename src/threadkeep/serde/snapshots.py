@@ -35,6 +35,15 @@ def snapshot(message: BaseMessage) -> Snapshot:
     return Snapshot(message)
 
 
+def owned_snapshot(message: BaseMessage) -> Snapshot:
+    """Return a snapshot that takes a message over, which nobody else may hold: nothing is copied."""
+    taken = Snapshot.__new__(Snapshot)
+    taken.state = _state(message)
+    taken.values = taken.state[1]
+    taken.fields_set = message.__pydantic_fields_set__
+    return taken
+
+
 def matches(message: BaseMessage, snapshot: Snapshot) -> bool:
     """Tell whether a message still is what it was, by class and by equality of all its values.
 

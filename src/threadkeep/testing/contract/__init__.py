@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from threadkeep.testing.contract.branching import BranchContract
 from threadkeep.testing.contract.channels import ChannelContract
+from threadkeep.testing.contract.copying import CopyContract
 from threadkeep.testing.contract.fidelity import FidelityContract
 from threadkeep.testing.contract.history import HistoryContract
 from threadkeep.testing.contract.identity import IdentityContract
 from threadkeep.testing.contract.pruning import PruneContract
 from threadkeep.testing.contract.puts import PutContract
+from threadkeep.testing.contract.recording import RecordContract
 from threadkeep.testing.contract.threads import ThreadListContract
 from threadkeep.testing.contract.writes import WriteContract
 
@@ -21,6 +24,9 @@ class StorageContract(
     ThreadListContract,
     HistoryContract,
     PruneContract,
+    CopyContract,
+    BranchContract,
+    RecordContract,
 ):
     """Everything that a backend promises. Subclass it as `Test...`, and override `open`."""
 
