@@ -2,10 +2,12 @@
 
     python examples/two_threads.py --model openai:gpt-5-mini
     THREADKEEP_MODEL=anthropic:claude-haiku-4-5 python examples/two_threads.py
+    python examples/two_threads.py --model local
 
-A model is named as `init_chat_model` names it, and its provider's package has to be installed. Without
-a name the scripted stand-in of each example answers: it needs no network, and it answers only from
-the messages it is sent, so what it knows is what the thread remembered.
+A model is named as `init_chat_model` names it, and its provider's package has to be installed. `local`
+is the tiny demo model of the extra `local`, which calls no tools. Without a name the scripted stand-in of
+each example answers: it needs no network, and it answers only from the messages it is sent, so what it
+knows is what the thread remembered.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+
+from threadkeep.adapters.local import LocalChat
 
 Reply = Callable[[list[BaseMessage]], AIMessage]
 
@@ -36,6 +40,8 @@ def chosen(name: str, reply: Reply) -> BaseChatModel:
     if name == "scripted":
         print("(a scripted stand-in answers; say --model PROVIDER:NAME for a real model)")
         return Scripted(reply=reply)
+    if name == "local":
+        return LocalChat()
     return init_chat_model(name)
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+import threadkeep
+
 FOLDER = Path(__file__).parents[2] / "examples"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "example_model")
 
@@ -28,8 +30,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         out, err = capsys.readouterr()
         assert err == ""
         lines = out.splitlines()
-        assert lines[0].startswith("(a scripted stand-in answers")
-        return lines[1:]
+        scripted = "--model" not in arguments
+        assert lines[0].startswith("(a scripted stand-in answers") is scripted
+        return lines[1:] if scripted else lines
 
     return run
 
@@ -152,3 +155,16 @@ def test_an_example_runs_from_the_command_line_twice(tmp_path: Path) -> None:
 def test_an_unknown_model_is_named(run: Any) -> None:
     with pytest.raises(Exception, match="nonesuch"):
         run("two_threads", "--model", "nonesuch:model")
+
+
+def test_a_model_that_calls_no_tools_says_so(run: Any) -> None:
+    with pytest.raises(threadkeep.ConfigurationError, match="cannot call tools"):
+        run("business_state", "--model", "local")
+
+
+@pytest.mark.model
+def test_the_local_model(run: Any) -> None:
+    lines = run("two_threads", "--model", "local")
+    answers = [line for line in lines if "]   " in line]
+    assert "green" in answers[1]
+    assert "green" not in answers[2]
