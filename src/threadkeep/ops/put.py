@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from threadkeep.backends.base import Op, Retry, Statement
 from threadkeep.errors import StaleRun
 from threadkeep.ids import encode_text, unpack_id
@@ -142,7 +144,9 @@ def put_writes(thread: ThreadRef, new: NewWrites) -> Op[None]:
         stored = found[0][0] if found else None
     body = packing.merge_writes(stored, new.path, new.entries)
     next_content = claim(thread, row)
-    next_call = yield from store(row.id, new.rows, row.next_call)
+    # A retry that writes nothing new was counted when its writes came first.
+    rows = new.rows if body is not None else replace(new.rows, calls=[])
+    next_call = yield from store(row.id, rows, row.next_call)
     if body is not None:
         yield Statement("put_write", (*place, body))
     if (next_content, next_namespace, next_call) != (row.next_content, row.next_namespace, row.next_call):
