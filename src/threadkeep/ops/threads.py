@@ -136,7 +136,7 @@ def copy(source: ThreadRef, target: ThreadRef, now: int) -> Op[bool]:
     Raises Retry when the target exists: the caller decides what that means.
     """
     row = yield from find(source)
-    if row is None:
+    if row is None or not row.checkpoints:
         return False
     new = yield from enter(target, now)
     if new.checkpoints or new.next_content > 1:
