@@ -14,7 +14,7 @@ from threadkeep.backends.base import Op
 from threadkeep.engine import records
 from threadkeep.engine.engine import Engine, Flow, Read, View
 from threadkeep.engine.puts import FORMAT, MESSAGES, PutRequest
-from threadkeep.errors import ConfigurationError, MessageNotFound, StaleRun
+from threadkeep.errors import CheckpointNotFound, ConfigurationError, MessageNotFound, StaleRun
 from threadkeep.models import CheckpointInfo
 from threadkeep.ops import load, transcript
 from threadkeep.ops.rows import SOURCES, ThreadRef
@@ -154,18 +154,28 @@ def _before(engine: Engine, ref: ThreadRef, message_id: str) -> Flow[bytes | Non
         found = yield from transcript.entered(ref, message_id)
         if found is None:
             return False, None
-        thread, seq, _, _ = found
+        thread, seq, branch, lines = found
+        if not lines:
+            raise pruned
         row = (yield from _row(thread, seq)).row
         # The checkpoint of a run's input holds the message already, not yet in the state.
         while row.parent is not None:
             row = (yield from _row(thread, row.parent)).row
             if SOURCES[row.source : row.source + 1] != ("input",):
                 return True, row.id
+        if (yield from transcript.follows(thread, seq, branch)):
+            raise pruned
         return True, None
 
     def _row(thread: int, seq: int) -> Op[load.Manifest]:
         return load.load_manifest(thread, seq, engine.names)
 
+    pruned = CheckpointNotFound(
+        f"the checkpoint before message {message_id!r} of thread {ref.thread_id!r} was pruned; "
+        f"`threadkeep history {ref.thread_id}` lists those it has",
+        thread_id=ref.thread_id,
+        message_id=message_id,
+    )
     known, place = yield Read(op())
     if not known:
         raise MessageNotFound(

@@ -70,6 +70,13 @@ def _limits(thread: int, head: int | None, branch: int | None) -> Op[dict[int, i
     return limits
 
 
+def follows(thread: int, seq: int, branch: int) -> Op[bool]:
+    """Tell whether anything of a branch's record entered before a checkpoint."""
+    limits = (yield from _limits(thread, None, branch)) or {}
+    rows = yield Statement("transcript", span(thread))
+    return any(line[2] < seq and line[2] <= limits.get(line[3], -1) for line in rows)
+
+
 def entered(thread: ThreadRef, message_id: str) -> Op[tuple[int, int, int, list[Row]] | None]:
     """Find when a message first entered: thread key, checkpoint number, branch and the entered checkpoint's row."""
     row = yield from find(thread)
