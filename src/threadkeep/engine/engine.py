@@ -288,7 +288,7 @@ class Engine:
             return head
         if cache.last_work is not None and not cache.last_work.done:
             yield Settle(cache.last_work, True)
-        loaded = yield Read(load.load(cache.ref, namespace, parent_id, self.names, None))
+        loaded = yield Read(load.load(cache.ref, namespace, parent_id, self.names, hidden=True))
         return self._keep(cache, namespace, loaded)
 
     def _keep(self, cache: ThreadCache, namespace: str, loaded: Loaded | None) -> Head | None:
@@ -316,10 +316,10 @@ class Engine:
                 self.threads.drop(target)
                 raise
             state.cache = target
-            state.op = None if new is None else lambda: put.put_checkpoint(target.ref, new)
+            state.op = None if new is None else lambda: put.put_checkpoint(target.ref, new, self.names)
             state.names = new is not None and bool(new.rows.names)
             if new is not None:
-                target.remember(head, newest=True)
+                target.remember(head, newest=old is None or target.newest.get(request.namespace) is old)
             return new is not None
 
         def refresh() -> None:
@@ -414,7 +414,7 @@ class Engine:
         kept = cache.heads.get((namespace, identifier))
         if kept is not None:
             return kept
-        loaded = self.driver.read(load.load(cache.ref, namespace, identifier, self.names, None))
+        loaded = self.driver.read(load.load(cache.ref, namespace, identifier, self.names, hidden=True))
         return self._keep(cache, namespace, loaded)
 
     # failures of what was only queued

@@ -239,7 +239,9 @@ class Listing:
                 chosen.append((manifest, head))
         chosen = chosen[:limit]
         writes = yield Read(self._walk.writes([manifest for manifest, _ in chosen]))
-        return [self._engine.view(h, lines, self._builder) for (_, h), lines in zip(chosen, writes, strict=True)]
+        return [
+            self._engine.view(h, lines, self._builder) for (_, h), lines in zip(chosen, writes, strict=True)
+        ]
 
 
 def listing(

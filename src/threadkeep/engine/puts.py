@@ -432,7 +432,12 @@ def _status(values: Mapping[str, Any]) -> int:
 
 
 def _count_unwritten(
-    names: Names, preparer: Preparer, cache: ThreadCache, rows: NewRows, entered: list[tuple[int, int | None]], now: int
+    names: Names,
+    preparer: Preparer,
+    cache: ThreadCache,
+    rows: NewRows,
+    entered: list[tuple[int, int | None]],
+    now: int,
 ) -> None:
     """Record the usage of answers that no task's writes brought (durability "exit"): those after the last human's."""
     fresh = {item.number for item in preparer.new_messages}

@@ -19,7 +19,7 @@ from threadkeep.ops.load import (
 )
 from threadkeep.ops.names import Names
 from threadkeep.ops.packing import Entry
-from threadkeep.ops.rows import ANCESTOR, LAST, VISIBLE, LoadedCheckpoint, ThreadRef, key, number, span
+from threadkeep.ops.rows import LAST, VISIBLE, LoadedCheckpoint, ThreadRef, key, number, span
 from threadkeep.ops.threads import find
 
 _CHAIN = 64
@@ -130,10 +130,10 @@ class Walk:
         if row.parent is None:
             manifest.parent_id = body.extra.get("parent")
         elif (parent := self._memo.get(row.parent)) is not None:
-            manifest.parent_id = None if parent.row.hidden == ANCESTOR else parent.row.id
+            manifest.parent_id = parent.row.id
         else:
             ids = yield Statement("checkpoint", (key(thread, row.parent),))
-            manifest.parent_id = ids[0][2] if ids and ids[0][8] != ANCESTOR else None
+            manifest.parent_id = ids[0][2] if ids else None
         return manifest
 
 

@@ -226,6 +226,25 @@ def _apply(
     return Manifest(row, body, versions, values, seen)
 
 
+def whole_body(manifest: Manifest, names: Names, new_names: list[bytes]) -> bytes:
+    """Return a checkpoint's body stored whole, for one whose parent is not to be relied on."""
+
+    def name(text: str) -> packing.Name:
+        return names.encode(text, new_names)
+
+    old = manifest.body
+    body = packing.CheckpointBody(
+        0,
+        old.time,
+        {name(k): v for k, v in manifest.versions.items()},
+        {name(k): entry for k, entry in manifest.values.items()},
+        {name(node): {name(k): v for k, v in seen.items()} for node, seen in manifest.seen.items()},
+        old.updated,
+        {k: v for k, v in old.extra.items() if k not in ("gone", "unseen", "parent")},
+    )
+    return packing.pack_checkpoint(body)
+
+
 def load_manifest(
     thread: int, seq: int, names: Names, memo: dict[int, Manifest] | None = None
 ) -> Op[Manifest]:
@@ -243,7 +262,7 @@ def complete(thread: int, manifest: Manifest) -> Op[Manifest]:
     manifest.run_body = runs[0][1]
     if row.parent is not None and manifest.parent_id is None:
         ids = yield Statement("checkpoint", (key(thread, row.parent),))
-        if ids and ids[0][8] != 1:
+        if ids:
             manifest.parent_id = ids[0][2]
     elif row.parent is None:
         manifest.parent_id = manifest.body.extra.get("parent")
@@ -259,8 +278,13 @@ def with_names(names: Names, action: Any) -> Op[Any]:
         return action()
 
 
-def locate(row: ThreadRow, namespace: str, checkpoint: bytes | None) -> Op[tuple[int | None, int]]:
-    """Return the number of a checkpoint, the newest when none is named, and of its namespace."""
+def locate(
+    row: ThreadRow, namespace: str, checkpoint: bytes | None, *, hidden: bool = False
+) -> Op[tuple[int | None, int]]:
+    """Return the number of a checkpoint, the newest when none is named, and of its namespace.
+
+    With `hidden` also one that is kept only for what descends from it.
+    """
     space = 0
     head = row.head
     if namespace:
@@ -271,7 +295,7 @@ def locate(row: ThreadRow, namespace: str, checkpoint: bytes | None) -> Op[tuple
     if checkpoint is None:
         return head, space
     found = yield Statement("find_checkpoint", (checkpoint, *span(row.id), space))
-    visible = [number(line[0]) for line in found if line[7] == VISIBLE]
+    visible = [number(line[0]) for line in found if hidden or line[7] == VISIBLE]
     return (visible[-1] if visible else None), space
 
 
@@ -293,13 +317,19 @@ def entries_of(writes: list[Row]) -> list[Entry]:
 
 
 def load(
-    thread: ThreadRef, namespace: str, checkpoint: bytes | None, names: Names, known: Known | None = None
+    thread: ThreadRef,
+    namespace: str,
+    checkpoint: bytes | None,
+    names: Names,
+    known: Known | None = None,
+    *,
+    hidden: bool = False,
 ) -> Op[Loaded | None]:
     """Read a checkpoint, the newest of its namespace when none is named, or None."""
     row = yield from find(thread)
     if row is None:
         return None
-    seq, space = yield from locate(row, namespace, checkpoint)
+    seq, space = yield from locate(row, namespace, checkpoint, hidden=hidden)
     if seq is None:
         return None
     manifest = yield from load_manifest(row.id, seq, names)

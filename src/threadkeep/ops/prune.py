@@ -17,10 +17,10 @@ from threadkeep.ops.load import (
     collect,
     collect_content,
     entries_of,
+    whole_body,
     with_names,
 )
 from threadkeep.ops.names import Names
-from threadkeep.ops.packing import CheckpointBody
 from threadkeep.ops.rows import ANCESTOR, IDLE, VISIBLE, NewRows, ThreadRef, key, number, span
 from threadkeep.ops.threads import RANGED, ThreadRow, delete_rows, find, stats, store
 
@@ -239,21 +239,8 @@ def _rebase(row: ThreadRow, kept: dict[int, Manifest], hidden: set[int], names: 
             if state != line.hidden:
                 yield Statement("rebase_checkpoint", (line.parent, state, line.body, line.key))
             continue
-
-        def name(text: str) -> packing.Name:
-            return names.encode(text, rows.names)
-
-        old = manifest.body
-        body = CheckpointBody(
-            0,
-            old.time,
-            {name(k): v for k, v in manifest.versions.items()},
-            {name(k): entry for k, entry in manifest.values.items()},
-            {name(node): {name(k): v for k, v in seen.items()} for node, seen in manifest.seen.items()},
-            old.updated,
-            {k: v for k, v in old.extra.items() if k not in ("gone", "unseen", "parent")},
-        )
-        yield Statement("rebase_checkpoint", (None, state, packing.pack_checkpoint(body), line.key))
+        body = whole_body(manifest, names, rows.names)
+        yield Statement("rebase_checkpoint", (None, state, body, line.key))
     yield from store(row.id, rows, row.next_call)
 
 

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from threadkeep.backends.base import Op, Retry, Statement
+from threadkeep.backends.base import Op, Retry, Row, Statement
 from threadkeep.errors import StaleRun
 from threadkeep.ids import encode_text, unpack_id
 from threadkeep.ops import packing
-from threadkeep.ops.rows import VISIBLE, NewCheckpoint, NewWrites, ThreadRef, key, number, span
+from threadkeep.ops.load import load_manifest, whole_body
+from threadkeep.ops.names import Names
+from threadkeep.ops.rows import (
+    SOURCES,
+    VISIBLE,
+    NewCheckpoint,
+    NewRows,
+    NewWrites,
+    ThreadRef,
+    key,
+    number,
+    span,
+)
 from threadkeep.ops.threads import COUNTERS, ThreadRow, admit, claim, find, namespace_number, store
 
 
-def put_checkpoint(thread: ThreadRef, new: NewCheckpoint) -> Op[None]:
+def put_checkpoint(thread: ThreadRef, new: NewCheckpoint, names: Names) -> Op[None]:
     """Store a checkpoint with everything it brings, and move its namespace's head to it.
+
+    One that is there under the same id is replaced where it stands.
 
     Raises StaleRun when the checkpoint's run no longer continues the head, and Retry when the
     preparation no longer fits: contents were swept, numbers were taken, the id exists already.
@@ -31,44 +45,50 @@ def put_checkpoint(thread: ThreadRef, new: NewCheckpoint) -> Op[None]:
     if root and new.guarded and parent != row.head and not new.addressed:
         raise (yield from _stale(thread, new, row))
     space, next_namespace = yield from namespace_number(row.id, new.namespace, row.next_namespace)
-    replaced = bool(same_id) and (yield from _replaced(row, new, space))
+    old = (yield from _existing(row, new, space)) if same_id else None
     next_content = claim(thread, row)
     next_call = yield from store(row.id, new.rows, row.next_call)
     run, next_run = row.next_run - 1, row.next_run
     if latest_run != new.run_body:
         run, next_run = row.next_run, row.next_run + 1
         yield Statement("add_run", (key(row.id, run), new.run_id, new.run_body))
-    branch, next_branch = yield from _branch(row, new, parent)
-    seq = row.next_seq
-    values = (key(row.id, seq), space, new.id, parent, run, new.step, new.source, branch, new.body)
-    yield Statement("add_checkpoint", values)
-    if not root:
-        yield Statement("put_namespace", (row.id, encode_text(new.namespace), space, seq))
+    thread.version = row.version + 1
+    if old is None:
+        branch, next_branch = yield from _branch(row, new, parent)
+        seq = row.next_seq
+        values = (key(row.id, seq), space, new.id, parent, run, new.step, new.source, branch, new.body)
+        yield Statement("add_checkpoint", values)
+        if not root:
+            yield Statement("put_namespace", (row.id, encode_text(new.namespace), space, seq))
+        entered, gone = new.entered, 0
+    else:
+        seq, branch, next_branch = number(old[0]), old[6], row.next_branch
+        yield from _replace(row, new, old, parent, run, names)
+        entered, gone = yield from _entered_again(row, new, seq)
     if new.departed:
         yield Statement("depart", (seq, *span(row.id), packing.numbers(new.departed)))
-    if new.entered:
+    if entered:
         low, _ = span(row.id)
-        lines = [
+        entries = [
             (key(row.id, row.next_position + n), content, seq, branch, None if tag is None else low | tag)
-            for n, (content, tag) in enumerate(new.entered)
+            for n, (content, tag) in enumerate(entered)
         ]
-        yield Statement("add_transcript", lines, many=True)
-    thread.version = row.version + 1
+        yield Statement("add_transcript", entries, many=True)
     yield Statement(
         "put_thread",
         (
             thread.version,
-            seq if root else row.head,
-            seq + 1,
+            seq if root and old is None else row.head,
+            row.next_seq + (old is None),
             next_content,
-            row.next_position + len(new.entered),
+            row.next_position + len(entered),
             next_run,
             next_namespace,
             next_branch,
             next_call,
-            row.messages + new.messages,
-            row.checkpoints + (0 if replaced else 1),
-            new.status if root else row.status,
+            row.messages + (new.messages if old is None else len(entered) - gone),
+            row.checkpoints + (old is None),
+            new.status if root and (old is None or seq == row.head) else row.status,
             max(new.now, row.updated + 1),
             None if row.titled else new.title,
             new.preview,
@@ -96,15 +116,39 @@ def _stale(thread: ThreadRef, new: NewCheckpoint, row: ThreadRow | None) -> Op[S
     )
 
 
-def _replaced(row: ThreadRow, new: NewCheckpoint, space: int) -> Op[bool]:
-    found = yield Statement("find_checkpoint", (new.id, *span(row.id), space))
-    for old in found:
+def _existing(row: ThreadRow, new: NewCheckpoint, space: int) -> Op[Row | None]:
+    """Return what is listed under the checkpoint's id; Retry unless the preparation knew of it."""
+    for old in (yield Statement("find_checkpoint", (new.id, *span(row.id), space))):
         if old[7] == VISIBLE:
             if number(old[0]) != new.replaces:
                 raise Retry
-            yield Statement("hide_checkpoint", (old[0],))
-            return True
-    return False
+            return old
+    return None
+
+
+def _replace(
+    row: ThreadRow, new: NewCheckpoint, old: Row, parent: int | None, run: int, names: Names
+) -> Op[None]:
+    """Put a checkpoint in another's place; those that were stored as changes to that one become whole."""
+    rows = NewRows()
+    for (child,) in (yield Statement("children", (*span(row.id), number(old[0])))):
+        manifest = yield from load_manifest(row.id, number(child), names)
+        body = whole_body(manifest, names, rows.names)
+        line = manifest.row
+        yield Statement("rebase_checkpoint", (line.parent, line.hidden, body, line.key))
+    yield from store(row.id, rows, row.next_call)
+    yield Statement("replace_checkpoint", (parent, run, new.step, new.source, new.body, old[0]))
+
+
+def _entered_again(
+    row: ThreadRow, new: NewCheckpoint, seq: int
+) -> Op[tuple[list[tuple[int, int | None]], int]]:
+    """Return what a replacement adds to the record, and how much of what the replaced one brought goes."""
+    before = {content: k for k, content in (yield Statement("transcript_entered", (*span(row.id), seq)))}
+    now = {content for content, _ in new.entered}
+    gone = [(k,) for content, k in before.items() if content not in now]
+    yield Statement("drop_transcript", gone, many=True)
+    return [(content, tag) for content, tag in new.entered if content not in before], len(gone)
 
 
 def _branch(row: ThreadRow, new: NewCheckpoint, parent: int | None) -> Op[tuple[int, int]]:
@@ -112,19 +156,20 @@ def _branch(row: ThreadRow, new: NewCheckpoint, parent: int | None) -> Op[tuple[
     if new.namespace or row.head is None:
         return 0, row.next_branch
     current = new.parent.branch if new.parent is not None else 0
-    if parent == row.head:
+    fork = SOURCES[new.source : new.source + 1] == ("fork",)
+    if parent == row.head and not fork:
         if row.next_branch > 1:
             yield Statement("put_branch", (key(row.id, current), None, None, row.next_seq))
         return current, row.next_branch
     if row.next_branch == 1:
         yield Statement("put_branch", (key(row.id, 0), None, None, row.head))
-    if parent is not None:
+    if parent is not None and not fork:
         tips = yield Statement("branch_tip", (key(row.id, current),))
         if tips and tips[0][0] == parent:
             yield Statement("put_branch", (key(row.id, current), None, None, row.next_seq))
             return current, row.next_branch
-    fork = (key(row.id, row.next_branch), current if parent is not None else None, parent, row.next_seq)
-    yield Statement("put_branch", fork)
+    begun = (key(row.id, row.next_branch), current if parent is not None else None, parent, row.next_seq)
+    yield Statement("put_branch", begun)
     return row.next_branch, row.next_branch + 1
 
 

@@ -15,8 +15,8 @@ IDLE, RUNNING, WAITING, FAILED = range(4)
 SOURCES = ("loop", "input", "update", "fork")
 OTHER_SOURCE = len(SOURCES)
 
-VISIBLE, ANCESTOR, REPLACED = range(3)
-"""`hidden` of a checkpoint: listed; kept because a DeltaChannel or a change needs it; superseded."""
+VISIBLE, ANCESTOR = range(2)
+"""`hidden` of a checkpoint: listed, or kept only because a DeltaChannel is rebuilt from its writes."""
 
 
 def key(thread: int, number: int) -> int:

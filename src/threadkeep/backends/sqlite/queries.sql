@@ -198,7 +198,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?);
 
 -- name: replace_checkpoint
 -- Store a checkpoint in the place of one with the same id.
-UPDATE checkpoints SET run = ?, step = ?, source = ?, hidden = 0, body = ? WHERE key = ?;
+UPDATE checkpoints SET parent = ?, run = ?, step = ?, source = ?, body = ? WHERE key = ?;
 
 -- name: rebase_checkpoint
 -- Store a checkpoint's full body and parent after its ancestors went.
@@ -302,6 +302,10 @@ UPDATE transcript SET departed = ? WHERE key BETWEEN ? AND ? AND departed IS NUL
 -- name: transcript
 -- Read the record of a thread in order.
 SELECT key, content, entered, branch, departed FROM transcript WHERE key BETWEEN ? AND ? ORDER BY key;
+
+-- name: transcript_entered
+-- Read what entered a thread's record with one checkpoint.
+SELECT key, content FROM transcript WHERE key BETWEEN ? AND ? AND entered = ?;
 
 -- name: transcript_tagged
 -- Find a message of a thread's record by the tag of its id, first entry first.
@@ -447,10 +451,6 @@ SELECT count(*), coalesce(sum(length(digest)), 0) FROM labels WHERE thread = ?;
 -- Measure a thread's own row.
 SELECT count(*), coalesce(sum(length(thread_id) + length(owner) + coalesce(length(title), 0) + length(preview)
     + coalesce(length(metadata), 0)), 0) FROM threads WHERE id = ?;
-
--- name: hide_checkpoint
--- Keep a superseded checkpoint only for the changes that were stored against it.
-UPDATE checkpoints SET hidden = 2 WHERE key = ?;
 
 -- name: owner_threads
 -- Walk an owner's threads, the latest created first.
