@@ -103,7 +103,7 @@ def prepare_put(
         head = _head(serde, request, parent, preparer, parent)
     head.ref = CheckpointRef()
     body = _body(names, rows, head, parent)
-    entered, departed, fresh = _transcript(cache, preparer, request, head, parent) if root else ([], [], 0)
+    entered, departed = _transcript(cache, preparer, request, head, parent) if root else ([], [])
     source = metadata.get("source")
     if root and source == "loop" and entered:
         _count_unwritten(names, preparer, cache, rows, entered, now)
@@ -130,7 +130,6 @@ def prepare_put(
         rows=rows,
         entered=entered,
         departed=departed,
-        messages=fresh,
         status=status,
         title=title,
         preview=preview,
@@ -338,30 +337,25 @@ def _equal(left: Any, right: Any) -> bool:
 
 def _transcript(
     cache: ThreadCache, preparer: Preparer, request: PutRequest, head: Head, parent: Head | None
-) -> tuple[list[tuple[int, int | None]], list[int], int]:
-    """Return which messages enter the record and which leave the state, and how many are no replacements."""
+) -> tuple[list[tuple[int, int | None]], list[int]]:
+    """Return which messages enter the record, each with its id's tag, and which leave the state."""
     channel = MESSAGES if MESSAGES in head.versions else _message_channel(head)
     if channel is None:
-        return [], [], 0
+        return [], []
     entry = head.values.get(channel)
     before = parent.values.get(channel) if parent is not None else None
-    if entry is None or entry[0] not in (packing.LIST, packing.SNAPSHOT):
-        if entry is not None or not cache.delta:
-            return [], (_numbers(cache, before) if entry is not None else []), 0
-        added = cache.written.get((request.namespace, request.parent_id or b""), [])
-        return [(n, _tag(cache.items[n])) for n in added if n in cache.items], [], len(added)
-    if entry[0] == packing.SNAPSHOT and request.parent_id is not None:
-        added = cache.written.get((request.namespace, request.parent_id), [])
-        return [(n, _tag(cache.items[n])) for n in added if n in cache.items], [], len(added)
-    if entry == before:
-        return [], [], 0
-    added, removed = _moves(cache, preparer, entry, before)
-    entered = [(n, _tag(item)) for n in added if (item := cache.items.get(n)) is not None]
-    left = {item.message_id for n in removed if (item := cache.items.get(n)) is not None}
-    fresh = sum(
-        1 for n, _ in entered if cache.items[n].message_id is None or cache.items[n].message_id not in left
-    )
-    return entered, removed, fresh
+    if entry is not None and entry[0] == packing.LIST:
+        added, removed = ([], []) if entry == before else _moves(cache, preparer, entry, before)
+    elif entry is None or (entry[0] == packing.SNAPSHOT and request.parent_id is not None):
+        # A DeltaChannel's messages are in the writes that led here.
+        added, removed = cache.written.get((request.namespace, request.parent_id or b""), []), []
+        if not cache.delta:
+            return [], []
+    elif entry[0] == packing.SNAPSHOT:
+        added, removed = _numbers(cache, entry), []
+    else:
+        added, removed = [], _numbers(cache, before)
+    return [(n, _tag(cache.items[n])) for n in added if n in cache.items], removed
 
 
 def _moves(
@@ -516,7 +510,7 @@ def prepare_writes(
             names.encode(channel, rows.names),
             *preparer.write_entry(value, f"writes.{channel}"),
         ]
-        if channel == MESSAGES and cache.delta:
+        if channel == MESSAGES:
             written += _written(cache, value)
         if request.from_node:
             for item in preparer.new_messages[before:]:

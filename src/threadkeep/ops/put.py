@@ -67,8 +67,12 @@ def put_checkpoint(thread: ThreadRef, new: NewCheckpoint, names: Names) -> Op[No
         entered, gone = yield from _entered_again(row, new, seq)
     if new.departed:
         yield Statement("depart", (seq, *span(row.id), packing.numbers(new.departed)))
+    fresh = 0
     if entered:
         low, _ = span(row.id)
+        tags = [low | tag for _, tag in entered if tag is not None]
+        known_tags = yield Statement("transcript_known", (packing.numbers(tags),))
+        fresh = len(entered) - len(tags) + len(set(tags)) - len(known_tags)
         entries = [
             (key(row.id, row.next_position + n), content, seq, branch, None if tag is None else low | tag)
             for n, (content, tag) in enumerate(entered)
@@ -86,7 +90,7 @@ def put_checkpoint(thread: ThreadRef, new: NewCheckpoint, names: Names) -> Op[No
             next_namespace,
             next_branch,
             next_call,
-            row.messages + (new.messages if old is None else len(entered) - gone),
+            row.messages + fresh - gone,
             row.checkpoints + (old is None),
             new.status if root and (old is None or seq == row.head) else row.status,
             max(new.now, row.updated + 1),

@@ -125,7 +125,6 @@ class NewCheckpoint:
     rows: NewRows
     entered: list[tuple[int, int | None]]
     departed: list[int]
-    messages: int
     status: int
     title: bytes | None
     preview: bytes | None

@@ -307,6 +307,10 @@ SELECT key, content, entered, branch, departed FROM transcript WHERE key BETWEEN
 -- Read what entered a thread's record with one checkpoint.
 SELECT key, content FROM transcript WHERE key BETWEEN ? AND ? AND entered = ?;
 
+-- name: transcript_known
+-- Tell which tags a record has already.
+SELECT DISTINCT tag FROM transcript WHERE tag IN (SELECT value FROM json_each(?));
+
 -- name: transcript_tagged
 -- Find a message of a thread's record by the tag of its id, first entry first.
 SELECT t.content, t.entered, t.branch, c.message_id FROM transcript t
