@@ -24,13 +24,13 @@ BACKENDS = os.environ.get("CHECKPOINTERS", "memory,sqlite").split(",")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "stricter: asks for more than LangGraph's own savers do")
-    config.addinivalue_line(
-        "markers", "crosswise: many cases, so each runs sync in memory and async on a file"
-    )
+    crosswise = "crosswise: many cases, so each runs sync in memory and async on a file"
+    config.addinivalue_line("markers", crosswise)
+    config.addinivalue_line("markers", "on_file: about a file, which others can open too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the other two of the four combinations out for tests that are `crosswise`."""
+    """Leave out the combinations of backend and drive that a test's marks exclude."""
     left_out = [item for item in items if _left_out(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -39,8 +39,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _left_out(item: pytest.Item) -> bool:
     chosen = getattr(item, "callspec", None)
-    pair = chosen and (chosen.params.get("backend"), chosen.params.get("drive"))
-    return pair in (("memory", "async"), ("sqlite", "sync")) and bool(item.get_closest_marker("crosswise"))
+    if chosen is None:
+        return False
+    backend, drive = chosen.params.get("backend"), chosen.params.get("drive")
+    if item.get_closest_marker("on_file"):
+        return backend != "sqlite"
+    across = (backend, drive) in (("memory", "async"), ("sqlite", "sync"))
+    return across and item.get_closest_marker("crosswise") is not None
 
 
 @pytest.fixture(params=["sync", "async"])

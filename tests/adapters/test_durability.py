@@ -65,9 +65,8 @@ def test_sync_has_stored_a_step_before_the_next_begins(saver: Any) -> None:
 
 
 @pytest.mark.stricter
-def test_sync_is_readable_by_another_connection(saver: Any, backend: str, tmp_path: Path) -> None:
-    if backend != "sqlite":
-        pytest.skip("only a file has other connections")
+@pytest.mark.on_file
+def test_sync_is_readable_by_another_connection(saver: Any, tmp_path: Path) -> None:
     counts: list[int] = []
 
     def look(state: Log) -> dict[str, Any]:
@@ -166,12 +165,9 @@ def test_a_replay_in_every_mode(saver: Any, drive: Drive, mode: str) -> None:
 
 
 @pytest.mark.stricter
+@pytest.mark.on_file
 @pytest.mark.parametrize("mode", MODES)
-def test_everything_is_there_after_reopening(
-    backend: str, url: str, memory: Any, drive: Drive, mode: str
-) -> None:
-    if backend != "sqlite":
-        pytest.skip("memory:// ends with its process")
+def test_everything_is_there_after_reopening(url: str, memory: Any, drive: Drive, mode: str) -> None:
     agent = create_agent(echo(), checkpointer=memory.checkpointer)
     for text in ("one", "two"):
         drive(agent.invoke, human(text), thread(), durability=mode)

@@ -106,7 +106,7 @@ def test_use_after_close(memory: Any, drive: Drive) -> None:
 
 
 @pytest.mark.stricter
-def test_use_after_with(url: str, backend: str, drive: Drive) -> None:
+def test_use_after_with(url: str, drive: Drive) -> None:
     """The checkpointer of a `with` that ended, as when an agent is built inside and used outside."""
     with threadkeep.open(url) as memory:
         agent = create_agent(echo(), checkpointer=memory.checkpointer)

@@ -92,6 +92,15 @@ def test_integers_are_their_decimal_text(saver: Any, drive: Drive) -> None:
 
 
 @pytest.mark.stricter
+def test_half_a_surrogate_pair_is_text_too(saver: Any, drive: Drive) -> None:
+    for n, name in enumerate(["\ud800", "\udc00", "\ud800x"]):
+        put(saver, drive, {"half": name}, thread_id=name, metadata={name: name})
+        (found,) = drive(saver.list, thread(name), filter={name: name})
+        assert found.checkpoint["channel_values"] == {"half": name}
+        assert len(drive(saver.list, None)) == n + 1
+
+
+@pytest.mark.stricter
 @pytest.mark.crosswise
 @pytest.mark.parametrize("bad", ["", "x" * 1025, None, 1.5, True, b"bytes", ("t",)], ids=repr)
 def test_what_is_no_thread_id(saver: Any, drive: Drive, bad: Any) -> None:
@@ -181,6 +190,19 @@ def test_filters_match_any_json_value_under_any_key(saver: Any, drive: Drive, wa
     assert ids(drive(saver.list, thread(), filter={**wanted, "more": 1})) == ids(found)
     assert drive(saver.list, thread(), filter={**wanted, "more": 2}) == []
     assert len(drive(saver.list, thread(), filter={})) == 5
+
+
+@pytest.mark.stricter
+def test_filters_compare_exactly(saver: Any, drive: Drive) -> None:
+    """No database's idea of equality: True is not 1, nothing is not None, and large integers keep their end."""
+    values = [True, 1, 1.0, "1", None, 2**70, 2**70 + 1, "", [], [1], [True], {"a": 1}, {"a": 1, "b": 2}]
+    for n, value in enumerate(values):
+        put(saver, drive, {"n": n}, metadata={"value": value})
+    put(saver, drive, {"n": "without"})
+    for n, value in enumerate(values):
+        found = drive(saver.list, thread(), filter={"value": value})
+        assert [t.checkpoint["channel_values"]["n"] for t in found] == [n]
+        assert repr(found[0].metadata["value"]) == repr(value)
 
 
 VALUES = [

@@ -282,12 +282,9 @@ def test_no_alarm_for_a_program_without_a_graph(saver: Any, drive: Drive) -> Non
     assert len(drive(saver.list, thread())) == 4
 
 
-def test_no_alarm_across_two_checkpointers_one_after_the_other(
-    memory: Any, url: str, backend: str, drive: Drive
-) -> None:
+@pytest.mark.on_file
+def test_no_alarm_across_two_checkpointers_one_after_the_other(memory: Any, url: str, drive: Drive) -> None:
     """Two processes that take turns are no second writers."""
-    if backend != "sqlite":
-        pytest.skip("memory:// has one process")
     with threadkeep.open(url) as other:
         graphs = [counting(memory.checkpointer), counting(other.checkpointer)]
         for n in range(4):
@@ -295,9 +292,8 @@ def test_no_alarm_across_two_checkpointers_one_after_the_other(
         assert [entry for entry in result["log"] if isinstance(entry, int)] == [0, 1, 2, 3]
 
 
-def test_two_checkpointers_on_one_file_at_once(memory: Any, url: str, backend: str, drive: Drive) -> None:
-    if backend != "sqlite":
-        pytest.skip("memory:// has one process")
+@pytest.mark.on_file
+def test_two_checkpointers_on_one_file_at_once(memory: Any, url: str, drive: Drive) -> None:
     with threadkeep.open(url) as other:
         rival = counting(other.checkpointer)
         drive(rival.invoke, {"log": ["old"]}, thread())

@@ -86,9 +86,8 @@ def test_declared_types_come_back_equal(memory: Any, drive: Drive, how: str) -> 
     assert type(values["anything"][1]) is tuple
 
 
-def test_types_given_when_opening(url: str, backend: str, drive: Drive) -> None:
-    if backend != "sqlite":
-        pytest.skip("memory:// ends with its process")
+@pytest.mark.on_file
+def test_types_given_when_opening(url: str, drive: Drive) -> None:
     for turn in range(2):
         with threadkeep.open(url, types=[Order, Invoice, Size, Point]) as memory:
             app = shop(memory.checkpointer)
@@ -199,8 +198,9 @@ STRICT = """
 """
 
 
+@pytest.mark.on_file
 @pytest.mark.parametrize("strict", ["true", "false"])
-def test_strict_msgpack_declares_a_graphs_own_types(url: str, backend: str, strict: str) -> None:
+def test_strict_msgpack_declares_a_graphs_own_types(url: str, strict: str) -> None:
     """With LangGraph's strict mode the graph's schema reaches the saver by `with_allowlist`."""
     program = textwrap.dedent(STRICT)
     if strict == "false":
