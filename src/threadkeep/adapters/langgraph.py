@@ -334,7 +334,8 @@ class Checkpointer(BaseCheckpointSaver[Any]):
         """Copy a thread whole under a new id."""
         await self._engine.arun(flows.copy(self._engine, self._owner, source_thread_id, target_thread_id))
 
-    def prune(
+    # LangGraph's returns nothing; this one tells what went.
+    def prune(  # type: ignore[override]
         self,
         thread_ids: Sequence[str],
         *,
@@ -350,7 +351,7 @@ class Checkpointer(BaseCheckpointSaver[Any]):
         """
         return self._engine.run(self._prune(thread_ids, strategy, keep_last, older_than, dry_run))
 
-    async def aprune(
+    async def aprune(  # type: ignore[override]
         self,
         thread_ids: Sequence[str],
         *,

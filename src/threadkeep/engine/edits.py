@@ -176,6 +176,7 @@ def _before(engine: Engine, ref: ThreadRef, message_id: str) -> Flow[bytes | Non
         thread_id=ref.thread_id,
         message_id=message_id,
     )
+    place: bytes | None
     known, place = yield Read(op())
     if not known:
         raise MessageNotFound(

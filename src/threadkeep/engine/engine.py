@@ -396,14 +396,12 @@ class Engine:
         row = self.driver.read(find(fresh))
         if old is not None:
             now = old.ref
-            fits = (
-                row is None
-                if now.key is None
-                else row is not None and (row.id, row.sweep) == (now.key, now.sweep)
-            )
-            if fits and (
-                now.key is None or now.next_content <= now.claimed or row.next_content == now.claimed
-            ):
+            if row is None:
+                fits = now.key is None
+            else:
+                free = now.next_content <= now.claimed or row.next_content == now.claimed
+                fits = free and (row.id, row.sweep) == (now.key, now.sweep)
+            if fits:
                 return old
             self.threads.drop(old)
         return self._add_cache(fresh, row)

@@ -159,9 +159,9 @@ def prune_one(
     def op() -> Op[Removed]:
         return pruning.prune(ref, plan, engine.names, engine.clock(), forget=forget, dry_run=dry_run)
 
+    removed: Removed = yield Read(op()) if dry_run else Write(op)
     if dry_run:
-        return (yield Read(op()))
-    removed: Removed = yield Write(op)
+        return removed
     engine.forget(ref)
     if removed.bytes:
         engine.driver.give_back()

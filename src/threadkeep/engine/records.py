@@ -99,7 +99,7 @@ def list_threads(
 
 
 def _check_limit(limit: int) -> None:
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+    if type(limit) is not int or limit < 1:
         raise ConfigurationError(f"limit is {limit!r}; pass 1 or more")
 
 

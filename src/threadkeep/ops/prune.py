@@ -89,7 +89,12 @@ def _survey(row: ThreadRow, names: Names) -> Op[_Survey]:
     lines = yield Statement("checkpoints_all", span(row.id))
     memo: dict[int, Manifest] = {}
     rows = [checkpoint_row(line) for line in lines]
-    yield from with_names(names, lambda: [resolve_all([line], names, memo) for line in rows])
+
+    def resolve_rows() -> None:
+        for line in rows:
+            resolve_all([line], names, memo)
+
+    yield from with_names(names, resolve_rows)
     survey = _Survey(row, memo)
     for manifest in memo.values():
         survey.delta.update(manifest.body.extra.get("deltas", ()))

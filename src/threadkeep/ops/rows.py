@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 HALF = 32
 LAST = (1 << HALF) - 1
 # Numbers are claimed ahead, so that most writes need not touch the thread's row.
 SLACK = 32
 
-STATUSES = ("idle", "running", "waiting", "failed")
+STATUSES: tuple[Literal["idle", "running", "waiting", "failed"], ...] = ("idle", "running", "waiting", "failed")
 IDLE, RUNNING, WAITING, FAILED = range(4)
 SOURCES = ("loop", "input", "update", "fork")
 OTHER_SOURCE = len(SOURCES)

@@ -141,10 +141,10 @@ def copy(source: ThreadRef, target: ThreadRef, now: int) -> Op[bool]:
     new = yield from enter(target, now)
     if new.checkpoints or new.next_content > 1:
         raise Retry
-    shift = (source_low, source_high) = span(row.id)
+    first, last = span(row.id)
     low, _ = span(new.id)
     for table in RANGED:
-        yield Statement(f"copy_{table}", (source_low, low, *shift))
+        yield Statement(f"copy_{table}", (first, low, first, last))
     yield Statement("copy_writes", (new.id, row.id))
     yield Statement("copy_namespaces", (new.id, row.id))
     yield Statement("copy_labels", (new.id, row.id))
