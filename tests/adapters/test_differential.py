@@ -112,9 +112,9 @@ class State(TypedDict, total=False):
 class Flow:
     """A graph with a bit of everything, steered by the text of its newest message."""
 
-    def __init__(self, saver: Any) -> None:
+    def __init__(self) -> None:
         self.failing = False
-        graph = StateGraph(State)
+        self.graph = graph = StateGraph(State)
         for name in ("plan", "work", "check", "ask", "edit"):
             graph.add_node(name, getattr(self, name))
         graph.add_edge(START, "plan")
@@ -123,7 +123,12 @@ class Flow:
         graph.add_edge("ask", "check")
         graph.add_edge("edit", "check")
         graph.add_edge("check", END)
-        self.app = graph.compile(checkpointer=saver)
+
+    def compiled(self, saver: Any) -> Any:
+        """The graph on a saver; what its callers can steer is at its attribute `flow`."""
+        app: Any = self.graph.compile(checkpointer=saver)
+        app.flow = self
+        return app
 
     def plan(self, state: State) -> dict[str, Any]:
         return {"n": state.get("n", 0) + 1, "log": [f"plan {len(state.get('messages', []))}"]}
@@ -207,9 +212,7 @@ class Walk:
 
 
 def build_flow(saver: Any) -> Any:
-    flow = Flow(saver)
-    flow.app.flow = flow
-    return flow.app
+    return Flow().compiled(saver)
 
 
 @pytest.mark.crosswise

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langgraph.checkpoint.memory import InMemorySaver
 
 import threadkeep
 
@@ -41,6 +43,32 @@ def test_reopened(memory: Any, url: str, drive: Drive, seed: int) -> None:
         assert grown[: len(before)] == before
     # The first one notices what the other wrote.
     assert record(drive, build_flow(memory.checkpointer), memory.checkpointer, thread()) == grown
+
+
+class Turns:
+    """Graphs of several processes that take turns, at random, on the same file."""
+
+    def __init__(self, seed: int, *apps: Any) -> None:
+        self.dice, self.apps, self.flow = random.Random(seed), apps, apps[0].flow
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.dice.choice(self.apps), name)
+
+
+@pytest.mark.on_file
+@pytest.mark.parametrize("seed", range(60, 66))
+def test_processes_take_turns(memory: Any, url: str, drive: Drive, seed: int) -> None:
+    """What each keeps in mind of a thread is used only while it is what the file says."""
+    walk, reference = Walk(drive, seed, steps=9), InMemorySaver()
+    alone = build_flow(reference)
+    walk(alone)
+    with threadkeep.open(url) as second, threadkeep.open(url) as third:
+        first = build_flow(memory.checkpointer)
+        others = [first.flow.compiled(each.checkpointer) for each in (second, third)]
+        walk(Turns(seed, first, *others))
+        expected = record(drive, alone, reference, thread())
+        for app in (first, *others):
+            assert record(drive, app, app.checkpointer, thread()) == expected
 
 
 @pytest.mark.parametrize("seed", range(30, 34))
