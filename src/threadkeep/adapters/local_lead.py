@@ -2,7 +2,8 @@
 
 Three things, none of which ever enters a thread:
 
-- a short prompt with six example exchanges stands in front of every request;
+- a short prompt with six example exchanges stands in front of every request, and a seventh, a refusal, where
+  nothing that was told has a word of the question;
 - the statement that shares the most words with a question is repeated, with its answer, next to the question;
 - an answer whose words nobody said is replaced by `NOT_TOLD`, a garbled repetition by the words themselves.
 """
@@ -25,14 +26,13 @@ _PROMPT = (
     f"If the user has not told you, say: {NOT_TOLD}"
 )
 _EXCHANGES = (
-    ("My badge number is 83.", "Your badge number is 83."),
-    ("What is my badge number?", "Your badge number is 83."),
+    ("The bakery in Elm Street sells maps.", "The bakery in Elm Street sells maps."),
+    ("Who sells maps?", "The bakery in Elm Street sells maps."),
     ("My boat is moored in Vessby.", "Your boat is moored in Vessby."),
-    ("Where is my boat moored?", "Your boat is moored in Vessby."),
+    ("Do you know where my boat is moored?", "Your boat is moored in Vessby."),
     ("I sing in a choir called Larks.", "You sing in a choir called Larks."),
     ("Which choir do I sing in?", "You sing in a choir called Larks."),
 )
-
 _REFUSAL = ("What is my shoe size?", NOT_TOLD)
 """The last example where nothing that was told has to do with the question; elsewhere it would be copied."""
 
@@ -41,7 +41,11 @@ _ASKING = re.compile(
     r"(?:who|whom|whose|what|which|when|where|why|how|tell me|remind me|do you|can you|could you)\b",
     re.IGNORECASE,
 )
-_CLOSED = re.compile(r"(?!do you know|do you remember|can you|could you)(?:is|are|am|was|were|do|does|did|have|has|had|can|could|will|would)\b", re.IGNORECASE)
+_CLOSED = re.compile(
+    r"(?!do you (?:know|remember)|can you|could you)"
+    r"(?:is|are|am|was|were|do|does|did|have|has|had|can|could|will|would)\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[.!?])(?<!\b[DMS][rst]\.)(?<!\bMrs\.)\s+|\n+")
 _WORD = re.compile(r"\w+(?:[-:.,'/]\w+)*")
 # Words that say nothing by themselves, and those by which a note-keeper introduces what was said.
@@ -187,8 +191,7 @@ def _follows(messages: Sequence[Message], exchange: tuple[str, str]) -> bool:
 
 
 def topics(text: str) -> set[str]:
-    """Return what a text is about: the stems of its words without regard to vowels (grow, grew), and a few
-    things that people call by several names."""
+    """Return what a text is about: stems without regard to vowels, and what people call by several names."""
     skeletons = {_VOWELS.sub("*", stem) if len(stem) == _STEM else stem for stem in _stems(text)}
     return skeletons | {topic for topic, pattern in _PARAPHRASES if pattern.search(text)}
 

@@ -12,7 +12,7 @@ _STEPS = 4
 """Parts of the room by which the cut moves on: between two moves the prompt only grows, and stays cached."""
 _PER_MESSAGE = 6
 """Tokens that the chat template puts around a message."""
-_RUNS = re.compile(r"[A-Za-z]+|[^\S\n]+|\S|\n")
+_RUNS = re.compile(r" ?[A-Za-z]+|[^\S\n]+|\S|\n")
 _LETTERS = 4
 """Letters of an English word per token, at least; longer words are split."""
 _BYTES = 1.2
@@ -39,7 +39,7 @@ def estimate(text: str) -> int:
     count = 0.0
     for run in _RUNS.findall(text):
         if run.isascii():
-            count += 0 if run == " " else math.ceil(len(run) / _LETTERS)
+            count += math.ceil(len(run.strip() or run) / _LETTERS)
         else:
             count += len(run.encode("utf-8", "replace")) / _BYTES
     return math.ceil(count)

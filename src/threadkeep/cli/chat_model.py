@@ -65,6 +65,9 @@ def _known(name: str) -> BaseChatModel:
     except Exception as error:
         # Each provider's package has an exception of its own for a missing key or a bad address.
         raise ConfigurationError(f"model {name!r} cannot be set up: {_sentence(error)}") from error
+    if getattr(model, "stream_usage", True) is not True:
+        # LangChain leaves the usage out where OPENAI_BASE_URL names another server; the chat shows it.
+        model.stream_usage = True
     return model  # type: ignore[no-any-return]
 
 

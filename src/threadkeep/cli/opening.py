@@ -25,6 +25,12 @@ def opened(url: str, owner: str = "") -> Iterator[Memory]:
     memory = _open(url, owner)
     try:
         yield memory
+    except (LookupError, ValueError, TypeError) as error:
+        if isinstance(error, ThreadkeepError) or not (problems := memory.doctor()):
+            raise
+        raise StorageError(
+            f"what is stored in {url!r} is damaged ({problems[0].detail}); `threadkeep doctor --db {url}` says more"
+        ) from error
     finally:
         memory.close()
 

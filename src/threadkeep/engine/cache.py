@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
+from operator import itemgetter
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -14,6 +15,8 @@ from threadkeep.ops.packing import Element, Entry
 from threadkeep.ops.rows import CheckpointRef, ThreadRef, number
 from threadkeep.serde import Serde, Snapshot, owned_snapshot
 
+_content = itemgetter("content")
+_LOOK = 128
 _MANIFESTS = 24
 _RECENT = 6
 _MOST_THREADS = 256
@@ -68,7 +71,7 @@ class ListVersion:
     """A stored version of a list: its items by number, and the live list it was made from.
 
     `now` and `then` hold the live messages' attributes and what they were when stored, so that one
-    comparison tells whether any message was changed in place; they are filled when first asked for.
+    comparison tells whether any message was changed in place; `then` is filled when first asked for.
     `contents` are the contents alone, for a quicker look.
     """
 
@@ -80,49 +83,57 @@ class ListVersion:
         self.changes = changes
         self.items = items
         self.live: list[Any] | None = None
-        self.now: list[dict[str, Any]] | None = None
-        self.then: list[dict[str, Any]] = []
+        self.now: list[dict[str, Any]] = []
+        self.then: list[dict[str, Any]] | None = None
         self.contents: list[Any] = []
         self.values: list[bytes] | None = None
 
     def bind(self, live: list[Any], cache: ThreadCache, base: ListVersion | None = None) -> None:
         """Keep the live list; with `base` its first messages are those of that version."""
         start = 0
-        self.now, self.then, self.contents = None, [], []
+        self.now, self.then, self.contents = [], None, []
         if base is not None and base.live is not None:
             start = len(base.live)
-            self.contents = base.contents.copy()
-            if base.now is not None:
-                self.now, self.then = base.now.copy(), base.then.copy()
-        numbers = self.items[start:]
-        self.contents += [cache.items[n].content() for n in numbers if isinstance(n, int)]
+            self.now, self.contents = base.now.copy(), base.contents.copy()
+            self.then = base.then.copy() if base.then is not None else None
+        items = [cache.items[n] for n in self.items[start:] if isinstance(n, int)]
+        self.now += [item.message.__dict__ for item in items]
+        self.contents += [item.content() for item in items]
+        if self.then is not None:
+            self.then += [item.snapshot.values for item in items]
         self.live = live.copy()
-        if self.now is not None:
-            self._look(numbers, cache)
 
     def unbind(self) -> None:
         """Let the live list go."""
-        self.live = self.now = None
-        self.then, self.contents = [], []
-
-    def _look(self, numbers: list[Element], cache: ThreadCache) -> None:
-        items = [cache.items[n] for n in numbers if isinstance(n, int)]
-        self.now = [*(self.now or []), *(item.message.__dict__ for item in items)]
-        self.then += [item.snapshot.values for item in items]
+        self.live = self.then = None
+        self.now, self.contents = [], []
 
     def unchanged(self, cache: ThreadCache) -> bool:
-        """Tell whether every live message still is what was stored (1 and True are not told apart)."""
-        if self.now is None:
-            self._look(self.items, cache)
+        """Tell whether the live messages still are what was stored (1 and True are not told apart).
+
+        Looks at the contents of all, and at all attributes of the newest and of a window that moves on
+        with each look: comparing thousands of messages whole takes milliseconds, nearly all of it
+        waiting for memory. Whatever is found later is never stored, for it is not what is looked at here
+        that is stored.
+        """
+        if self.then is None:
+            self.then = [cache.items[n].snapshot.values for n in self.items if isinstance(n, int)]
+        if not self.same_contents():
+            return False
+        newest = max(0, len(self.now) - _LOOK)
+        start = cache.looked % newest if newest else 0
+        cache.looked = start + _LOOK
         try:
-            return self.now == self.then
+            return (
+                self.now[newest:] == self.then[newest:]
+                and self.now[start : min(start + _LOOK, newest)] == self.then[start : min(start + _LOOK, newest)]
+            )
         except Exception:  # a value that cannot be compared: the caller looks at each message
             return False
 
     def same_contents(self) -> bool:
         """Tell whether every live message still has the content that was stored."""
-        live = self.live or []
-        return [message.content for message in live if isinstance(message, BaseMessage)] == self.contents
+        return list(map(_content, self.now)) == self.contents
 
 
 class Head:
@@ -201,6 +212,7 @@ class ThreadCache:
         self.written: dict[tuple[str, bytes], list[int]] = {}
         self.warned: set[int] = set()
         self.delta = False
+        self.looked = 0
         self.heads: OrderedDict[tuple[str, bytes], Head] = OrderedDict()
         self.newest: dict[str, Head] = {}
         self.last_work: Work | None = None

@@ -8,9 +8,11 @@ from threadkeep.testing.contract.copying import CopyContract
 from threadkeep.testing.contract.fidelity import FidelityContract
 from threadkeep.testing.contract.history import HistoryContract
 from threadkeep.testing.contract.identity import IdentityContract
+from threadkeep.testing.contract.lifecycle import LifecycleContract
 from threadkeep.testing.contract.pruning import PruneContract
 from threadkeep.testing.contract.puts import PutContract
 from threadkeep.testing.contract.recording import RecordContract
+from threadkeep.testing.contract.sharing import SharingContract
 from threadkeep.testing.contract.threads import ThreadListContract
 from threadkeep.testing.contract.writes import WriteContract
 
@@ -27,6 +29,8 @@ class StorageContract(
     CopyContract,
     BranchContract,
     RecordContract,
+    SharingContract,
+    LifecycleContract,
 ):
     """Everything that a backend promises. Subclass it as `Test...`, and override `open`."""
 

@@ -30,7 +30,7 @@ class CopyContract(Harness):
 
     @pytest.mark.parametrize("way", ["threads", "saver"])
     def test_a_copy_is_whole(self, memory: Memory, drive: Drive, way: str) -> None:
-        """Checkpoints, writes, record, branches, usage, title and metadata: all are there under the new id."""
+        """Checkpoints, writes, record, branches, usage, title and metadata are there under the new id."""
         fill(memory, drive)
         if way == "threads":
             assert drive(memory.threads.copy, "t", "u").thread_id == "u"
@@ -110,8 +110,8 @@ class CopyContract(Harness):
         drive(memory.threads.copy, "t", "u")
         assert len(stored(memory, "u")) == len(stored(memory)) != len(known)
 
-    def test_early_writes_are_copied_and_block_nothing(self, memory: Memory, drive: Drive) -> None:
-        """A thread that has early writes alone is no thread yet: there is nothing to copy, and its id is free."""
+    def test_early_writes_are_copied(self, memory: Memory, drive: Drive) -> None:
+        """A thread that has early writes alone is no thread yet; those of a thread are copied with it."""
         Line(memory, "early", drive=drive).write([("c", 1)], at="later")
         with pytest.raises(ThreadNotFound):
             drive(memory.threads.copy, "early", "new")
