@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import threadkeep
 from tests.cli.chat_kit import Failing, Plain, Streaming, echo, hold
-from threadkeep.cli import chat_commands
+from threadkeep.cli import chat_commands, chat_input
+from threadkeep.cli.chat_loop import Chat
 from threadkeep.memory import Memory
 
 
@@ -407,3 +409,60 @@ def test_a_file_that_is_no_database_is_one_line_and_status_2(command: Any, tmp_p
 def test_a_folder_that_is_not_there_is_one_line_and_status_2(command: Any, tmp_path: Path) -> None:
     status, _, err = command("--db", f"sqlite:///{tmp_path / 'none' / 'chat.db'}", given="hi\n")
     assert status == 2 and err.count("\n") == 1 and "none" in err
+
+
+# The terminal
+
+
+@pytest.fixture
+def typing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A reader at a terminal, and how to type into it."""
+    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        read = chat_input.reader(["first", "second"], chat_commands.names())
+
+        def typed(text: str) -> str | None:
+            keys.send_text(text)
+            return read()
+
+        yield typed
+
+
+UP, LEFT, CTRL_C, CTRL_D = "\x1b[A", "\x1b[D", "\x03", "\x04"
+
+
+def test_a_line_is_edited(typing: Any) -> None:
+    assert typing(f"helo{LEFT}l\r") == "hello"
+
+
+def test_the_up_arrow_recalls_what_was_said_before(typing: Any) -> None:
+    assert typing(f"{UP}\r") == "second"
+    assert typing(f"{UP}{UP}\r") == "first"
+    assert typing("third\r") == "third"
+    assert typing(f"{UP}\r") == "third"
+
+
+def test_ctrl_c_drops_the_line_and_ctrl_d_leaves(typing: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert typing(f"wrong{CTRL_C}right\r") == "right"
+    assert capsys.readouterr().out == "(Ctrl-D leaves)\n"
+    assert typing(CTRL_D) is None
+
+
+def test_what_was_said_in_the_thread_is_what_the_up_arrow_recalls(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold(memory, ["one", "two"])
+    given: list[list[str]] = []
+    monkeypatch.setattr(chat_input, "reader", lambda history, names: given.append(history) or (lambda: None))
+    with Chat(memory, "default", Streaming(reply=echo), Console(file=io.StringIO())) as chat:
+        assert chat.run() == 0
+    assert given == [["one", "two"]]

@@ -44,7 +44,7 @@ def _local() -> ChatModel:
     return ChatModel(
         model=model,
         notice=f"{MODEL}, a tiny demo model. A real one: --model PROVIDER:NAME, as in {EXAMPLE}.",
-        suggestion='Tell it something ("My locker number is 4471."), leave, start again, and ask for it.',
+        suggestion="Tell it something about yourself, leave, start again, and ask for it.",
     )
 
 
