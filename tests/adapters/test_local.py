@@ -152,8 +152,12 @@ def test_people_call_some_things_by_several_names() -> None:
     ("said", "answer", "shown"),
     [
         ("My bike is orange.", "Your bike is orange.", "Your bike is orange."),
-        ("My bike is orange.", "Your badge number is 83.", "Noted: My bike is orange."),
-        ("My bike is orange.", "", "Noted: My bike is orange."),
+        ("My bike is orange.", "Your badge number is 83.", "Your bike is orange."),
+        (
+            "I'm glad that I was told, as my cat was to me.",
+            "",
+            "You are glad that you were told, as your cat was to you.",
+        ),
         ("a long story " * 20, "Your badge number is 83.", NOTED),
         ("Hello!", "I sing in a choir.", local_lead.HINT),
     ],

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 
 import threadkeep
@@ -69,6 +70,55 @@ def test_processes_take_turns(memory: Any, url: str, drive: Drive, seed: int) ->
         expected = record(drive, alone, reference, thread())
         for app in (first, *others):
             assert record(drive, app, app.checkpointer, thread()) == expected
+
+
+@pytest.mark.on_file
+def test_names_that_another_process_added(memory: Any, url: str, drive: Drive) -> None:
+    config = thread("t", checkpoint_ns="")
+    task = "00000000-0000-0000-0000-000000000001"
+    with threadkeep.open(url) as other:
+        for n in range(3):
+            checkpoint = empty_checkpoint()
+            at = drive(memory.checkpointer.put, config, checkpoint, {"source": "loop", "step": n}, {})
+            drive(other.checkpointer.put_writes, at, [("a channel", n)], task, "a path")
+            found = drive(memory.checkpointer.get_tuple, at)
+            assert found.pending_writes == [(task, "a channel", n)]
+
+
+@pytest.mark.on_file
+def test_a_conversation_held_by_three_processes(memory: Any, url: str, drive: Drive) -> None:
+    """Each goes on with the list that another one made longer, and a fourth reads it."""
+    with threadkeep.open(url) as second, threadkeep.open(url) as third:
+        agents = [create_agent(echo(), checkpointer=m.checkpointer) for m in (memory, second, third)]
+        said: list[str] = []
+        for turn in range(18):
+            agent = agents[(turn * turn + turn // 5) % 3]
+            result = drive(agent.invoke, human(f"m{turn}"), thread())
+            said += [f"m{turn}", f"{2 * turn + 1}: m{turn}"]
+            assert texts(result["messages"]) == said
+            with threadkeep.open(url) as reader:
+                assert texts(drive(reader.threads.get("t").messages)) == said
+                fresh = create_agent(echo(), checkpointer=reader.checkpointer)
+                assert texts(drive(fresh.get_state, thread()).values["messages"]) == said
+
+
+@pytest.mark.on_file
+def test_a_copy_made_with_numbers_that_were_claimed_long_ago(memory: Any, url: str, drive: Drive) -> None:
+    """Then a list is stored under a smaller number than the one that it is a change of."""
+    with threadkeep.open(url) as other:
+        mine, theirs = (create_agent(echo(), checkpointer=m.checkpointer) for m in (memory, other))
+        drive(theirs.invoke, human("first"), thread())
+        drive(mine.invoke, human("second"), thread())
+        for n in range(5):
+            drive(theirs.invoke, human(f"more {n}"), thread())
+        for place in range(1, 18, 3):
+            origin = drive(theirs.get_state_history, thread())[place]
+            drive(mine.update_state, origin.config, None, as_node="__copy__")
+            for app in (mine, theirs):
+                assert drive(app.get_state, thread()).values == origin.values
+            with threadkeep.open(url) as reader:
+                fresh = create_agent(echo(), checkpointer=reader.checkpointer)
+                assert drive(fresh.get_state, thread()).values == origin.values
 
 
 @pytest.mark.parametrize("seed", range(30, 34))
