@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langgraph.errors import GraphDrained
 from langgraph.graph import START, StateGraph
+from langgraph.runtime import RunControl
 from langgraph.types import Command, interrupt
 
 import threadkeep
@@ -118,6 +120,32 @@ def test_a_finished_sibling_is_kept_in_every_mode(saver: Any, drive: Drive, mode
     drive(app.invoke, {"log": []}, thread(), durability=mode)
     result = drive(app.invoke, Command(resume="ok"), thread(), durability=mode)
     assert (sorted(result["log"]), good.runs) == (["good", "ok"], 1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_drained_run_is_resumed(saver: Any, drive: Drive, mode: str) -> None:
+    """As a server does that is told to stop: the step in progress ends, and nothing more begins."""
+    control, last = RunControl(), Counted("last")
+
+    def drain(state: Log) -> dict[str, Any]:
+        control.request_drain("deploy")
+        return {"log": ["drained"]}
+
+    graph = row(saver, drain, last)
+    with pytest.raises(GraphDrained, match="deploy"):
+        drive(graph.invoke, {"log": []}, thread(), durability=mode, control=control)
+    assert (drive(graph.get_state, thread()).next, last.runs) == (("n1",), 0)
+    assert drive(graph.invoke, None, thread(), durability=mode)["log"] == ["drained", "last"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_same_run_id_goes_on_with_its_run(saver: Any, drive: Drive, mode: str) -> None:
+    """LangGraph takes an input with the run id of the newest checkpoint for a reconnection."""
+    graph = row(saver, Counted("good"), Counted("bad", fail=1))
+    config = {**thread(), "metadata": {"run_id": "run-1"}}
+    with pytest.raises(ValueError):
+        drive(graph.invoke, {"log": ["in"]}, config, durability=mode)
+    assert drive(graph.invoke, {"log": ["in"]}, config, durability=mode)["log"] == ["in", "good", "bad"]
 
 
 @pytest.mark.parametrize("mode", MODES)

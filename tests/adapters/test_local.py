@@ -153,6 +153,9 @@ def test_people_call_some_things_by_several_names() -> None:
     [
         ("My bike is orange.", "Your bike is orange.", "Your bike is orange."),
         ("My bike is orange.", "Your badge number is 83.", "Your bike is orange."),
+        ("My bike is orange.", "Your bike is orange and blue.", "Your bike is orange."),
+        ("My bike has 21 gears.", "Your bike has gears.", "Your bike has 21 gears."),
+        ("My bike, bought in Oslo, is orange.", "Your bike.", "Your bike, bought in Oslo, is orange."),
         (
             "I'm glad that I was told, as my cat was to me.",
             "",
