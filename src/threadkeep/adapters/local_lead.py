@@ -5,7 +5,8 @@ Three things, none of which ever enters a thread:
 - a short prompt with six example exchanges stands in front of every request, and a seventh, a refusal, where
   nothing that was told has a word of the question;
 - the statement that shares the most words with a question is repeated, with its answer, next to the question;
-- an answer whose words nobody said is replaced by `NOT_TOLD`, a garbled repetition by the words themselves.
+- an answer whose words nobody said is replaced by `NOT_TOLD`, a garbled repetition by the words themselves,
+  put to "you".
 """
 
 from __future__ import annotations
@@ -57,6 +58,24 @@ _EMPTY = frozenset(
     "who whom whose why will with would yes no you your yours am i'm it's don't you're we're i've i'd "
     "what's who's where's let let's hello hi hey ok okay thanks thank".split()
 )
+_SECOND_PERSON = {
+    "i am": "you are",
+    "i'm": "you are",
+    "i was": "you were",
+    "i've": "you have",
+    "i'd": "you would",
+    "i'll": "you will",
+    "i": "you",
+    "me": "you",
+    "my": "your",
+    "mine": "yours",
+    "myself": "yourself",
+    "we": "you",
+    "we're": "you are",
+    "our": "your",
+    "ours": "yours",
+}
+_PERSONS = re.compile(rf"\b(?:{'|'.join(sorted(_SECOND_PERSON, key=len, reverse=True))})\b", re.IGNORECASE)
 _VOWELS = re.compile(r"[aeiou]")
 _EXACT = re.compile(r"(?<=[\w,;] )[A-Z][\w'-]*|\w*\d(?:[-:.,'/]?\w)*")
 """Figures, and names: words with a capital letter inside a sentence."""
@@ -94,7 +113,7 @@ def recalled(messages: Sequence[Message]) -> list[Message]:
         return []
     told = list(_told(messages[:-1]))
     frequency = Counter(topic for statement, _ in told for topic in topics(statement))
-    wanted = topics(question)
+    wanted = topics(_question(question))
     best, closest = 0.0, -1
     for place, (statement, _) in enumerate(told):
         score = sum(1 / frequency[topic] for topic in wanted & topics(statement))
@@ -112,7 +131,7 @@ def checked(answer: str, messages: Sequence[Message]) -> str:
         return NOT_TOLD
     if not asks(said):
         return answer if _repeats(answer, said) else _repetition(said)
-    return answer if _founded(answer, said, _related(messages)) else NOT_TOLD
+    return answer if _founded(answer, _question(said), _related(messages)) else NOT_TOLD
 
 
 def view(messages: Sequence[Message]) -> list[Message]:
@@ -157,22 +176,28 @@ def _told(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
 
 def _related(messages: Sequence[Message]) -> list[str]:
     """Return what was told that has to do with the newest message: all of it when that has no topic."""
-    users = [message["content"] for message in messages if message["role"] == "user"]
-    told = [statement for text in users for statement in statements(text)]
-    wanted = topics(messages[-1]["content"])
-    return [text for text in told if not wanted or wanted & topics(text)]
+    wanted = topics(_question(messages[-1]["content"]))
+    return [told for told, _ in _told(messages) if not wanted or wanted & topics(told)]
+
+
+def _question(text: str) -> str:
+    return " ".join(sentence for sentence in _sentences(text) if _is_question(sentence))
 
 
 def _repeats(answer: str, said: str) -> bool:
-    """Tell whether an answer to a statement holds its words, and hardly any other."""
-    words = _content(answer)
-    return bool(words) and len(words & _content(said)) * 2 > len(words)
+    """Tell whether an answer to a statement has no other words, most of its words, and all its figures."""
+    words, told = _stems(answer), _stems(said)
+    figures = {stem for stem in told if not stem.isalpha()}
+    return figures <= words <= told and len(words) * 2 > len(told)
 
 
 def _repetition(said: str) -> str:
     if not _content(said):
         return HINT
-    return f"Noted: {said}" if len(said) <= _LONGEST_REPETITION and "\n" not in said else NOTED
+    if len(said) > _LONGEST_REPETITION or "\n" in said:
+        return NOTED
+    turned = _PERSONS.sub(lambda found: _SECOND_PERSON[found[0].casefold()], said.replace("’", "'"))
+    return turned[0].upper() + turned[1:]
 
 
 def _founded(answer: str, question: str, told: Sequence[str]) -> bool:

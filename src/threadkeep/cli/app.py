@@ -38,9 +38,10 @@ class _Group(TyperGroup):
         """Run a command line; leaves by SystemExit, except in click's non-standalone mode."""
 
         def run() -> Any:
+            name = prog_name or "threadkeep"
             return super(_Group, self).main(
                 args,
-                prog_name,
+                name,
                 complete_var,
                 standalone_mode=False,
                 windows_expand_args=windows_expand_args,

@@ -20,7 +20,7 @@ def history(
     namespace: Annotated[
         str, typer.Option(metavar="NAME", help="A subgraph's checkpoints; without it, the graph's own.")
     ] = "",
-    limit: Annotated[int, typer.Option(metavar="N", help="How many at most.")] = 50,
+    limit: Annotated[int, typer.Option(metavar="N", parser=options.count, help="How many at most.")] = 50,
     all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     cursor: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="Go on where the JSON of a page before ended.")
@@ -30,7 +30,6 @@ def history(
     as_json: options.Json = False,
 ) -> None:
     """List a thread's checkpoints, newest first."""
-    options.at_least_one(limit, "--limit")
     with opened(db, owner) as memory:
         handle = memory.threads.get(thread)
         if all_:

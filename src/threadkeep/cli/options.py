@@ -30,6 +30,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON; the keys are doc
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 ThreadArgument = Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id.")]
 
+_WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhdw])+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)([smhdw])")
@@ -78,7 +79,18 @@ def metadata(entries: list[str] | None) -> dict[str, Any]:
     return found
 
 
-def at_least_one(value: int | None, option: str) -> None:
-    """Raise ConfigurationError for a count below 1."""
-    if value is not None and value < 1:
-        raise ConfigurationError(f"{option} is {value}; give 1 or more")
+def count(text: str | int) -> int:
+    """Return the number of 1 and up that a text means; to be given to Typer as a parser."""
+    number = whole(text)
+    if number < 1:
+        raise typer.BadParameter(f"{number} is too few, give 1 or more")
+    return number
+
+
+def whole(text: str | int) -> int:
+    """Return the whole number that a text means; to be given to Typer as a parser."""
+    if isinstance(text, int):
+        return text
+    if not _WHOLE.fullmatch(text.strip()):
+        raise typer.BadParameter(f"{text!r} is no whole number")
+    return int(text)

@@ -33,7 +33,11 @@ def prune(
     ] = None,
     keep_last: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Keep the newest N checkpoints; without it, the newest one."),
+        typer.Option(
+            metavar="N",
+            parser=options.count,
+            help="Keep the newest N checkpoints; without it, the newest one.",
+        ),
     ] = None,
     older_than: Annotated[
         str | None,

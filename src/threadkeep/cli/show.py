@@ -33,9 +33,15 @@ def show(
     ] = None,
     branch: Annotated[
         int | None,
-        typer.Option(metavar="N", help="The transcript of this branch; by default the current one's."),
+        typer.Option(
+            metavar="N",
+            parser=options.whole,
+            help="The transcript of this branch; by default the current one's.",
+        ),
     ] = None,
-    last: Annotated[int | None, typer.Option(metavar="N", help="Only the last messages.")] = None,
+    last: Annotated[
+        int | None, typer.Option(metavar="N", parser=options.count, help="Only the last N messages.")
+    ] = None,
     db: options.Database = options.DB,
     owner: options.Owner = "",
     as_json: options.Json = False,
@@ -44,7 +50,6 @@ def show(
 
     The transcript holds every message, also those that have left the state.
     """
-    options.at_least_one(last, "--last")
     if checkpoint is not None and (branch is not None or last is not None):
         raise ConfigurationError(
             "--checkpoint shows a state; leave --branch and --last out, which cut a transcript"

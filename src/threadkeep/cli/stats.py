@@ -21,7 +21,9 @@ def stats(
         str | None,
         typer.Argument(metavar="THREAD", help="Only this thread, table by table.", show_default=False),
     ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", help="How many threads at most.")] = 20,
+    limit: Annotated[
+        int, typer.Option(metavar="N", parser=options.count, help="How many threads at most.")
+    ] = 20,
     all_: Annotated[bool, typer.Option("--all", help="Every thread.")] = False,
     db: options.Database = options.DB,
     owner: Annotated[
@@ -36,7 +38,6 @@ def stats(
 
     Bytes are those of the stored values, without the database's own overhead.
     """
-    options.at_least_one(limit, "--limit")
     with opened(db, owner or "") as memory:
         if thread is not None:
             found = [memory.threads.stats(thread)]

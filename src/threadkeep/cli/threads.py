@@ -44,7 +44,7 @@ def threads(
             metavar="WHEN", help="Only threads updated since a date, a time, or an age like 2h or 7d."
         ),
     ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", help="How many at most.")] = 20,
+    limit: Annotated[int, typer.Option(metavar="N", parser=options.count, help="How many at most.")] = 20,
     all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     cursor: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="Go on where the JSON of a page before ended.")
@@ -54,7 +54,6 @@ def threads(
     """List threads, the latest updated first."""
     wanted = options.metadata(metadata)
     start = None if since is None else options.since(since)
-    options.at_least_one(limit, "--limit")
     with opened(db, owner) as memory:
         found: list[ThreadInfo] = []
         for page in _pages(memory, wanted, start, limit, all_, cursor):

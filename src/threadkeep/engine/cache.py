@@ -16,7 +16,7 @@ from threadkeep.ops.rows import CheckpointRef, ThreadRef, number
 from threadkeep.serde import Serde, Snapshot, owned_snapshot
 
 _content = itemgetter("content")
-_LOOK = 128
+_LOOK = 64
 _MANIFESTS = 24
 _RECENT = 6
 _MOST_THREADS = 256
@@ -126,7 +126,8 @@ class ListVersion:
         try:
             return (
                 self.now[newest:] == self.then[newest:]
-                and self.now[start : min(start + _LOOK, newest)] == self.then[start : min(start + _LOOK, newest)]
+                and self.now[start : min(start + _LOOK, newest)]
+                == self.then[start : min(start + _LOOK, newest)]
             )
         except Exception:  # a value that cannot be compared: the caller looks at each message
             return False
@@ -213,6 +214,7 @@ class ThreadCache:
         self.warned: set[int] = set()
         self.delta = False
         self.looked = 0
+        self.whole_record = ref.key is None
         self.heads: OrderedDict[tuple[str, bytes], Head] = OrderedDict()
         self.newest: dict[str, Head] = {}
         self.last_work: Work | None = None

@@ -18,7 +18,7 @@ from threadkeep import ids
 from threadkeep.backends.base import Driver, Op, Retry, Work
 from threadkeep.engine.build import Builder, adopt, live_values
 from threadkeep.engine.cache import Head, ThreadCache, Threads
-from threadkeep.engine.puts import PutRequest, WritesRequest, prepare_put, prepare_writes
+from threadkeep.engine.puts import MESSAGES, PutRequest, WritesRequest, prepare_put, prepare_writes
 from threadkeep.ops import load, packing, put
 from threadkeep.ops.load import Loaded, Stored
 from threadkeep.ops.names import Names
@@ -196,6 +196,8 @@ class Engine:
             cache = self._add_cache(ref, loaded.row)
         with cache.lock:
             adopt(cache, loaded.stored, head)
+            if newest and not namespace:
+                cache.whole_record = _is_whole(head, loaded.row.messages)
             # Only the newest checkpoint of a thread that stands at the version read here is the newest.
             cache.remember(head, newest=newest and cache.ref.version == loaded.row.version)
         return self._view(cache, head, loaded.writes, loaded.stored, True)
@@ -457,6 +459,12 @@ class Engine:
         cache = self.threads.get(ref.digest)
         if cache is not None:
             self.threads.drop(cache)
+
+
+def _is_whole(head: Head, messages: int) -> bool:
+    """Tell whether a state still has every message of its thread's record."""
+    entry = head.values.get(MESSAGES, ())
+    return entry[2] == messages if len(entry) == 3 else messages == 0
 
 
 class _Prepared:

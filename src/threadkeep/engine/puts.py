@@ -105,6 +105,8 @@ def prepare_put(
     body = _body(names, rows, head, parent)
     entered, departed = _transcript(cache, preparer, request, head, parent) if root else ([], [])
     source = metadata.get("source")
+    if departed or not _only_grew(cache, head, parent):
+        cache.whole_record = False
     if root and source == "loop" and entered:
         _count_unwritten(names, preparer, cache, rows, entered, now)
     status = _status(checkpoint["channel_values"])
@@ -130,6 +132,7 @@ def prepare_put(
         rows=rows,
         entered=entered,
         departed=departed,
+        all_new=cache.whole_record,
         status=status,
         title=title,
         preview=preview,
@@ -370,6 +373,16 @@ def _moves(
     new, old = _numbers(cache, entry), _numbers(cache, before)
     was, now = set(old), set(new)
     return [n for n in new if n not in was], [n for n in old if n not in now]
+
+
+def _only_grew(cache: ThreadCache, head: Head, parent: Head | None) -> bool:
+    """Tell whether a root checkpoint's messages are its parent's and more, all with ids of their own."""
+    if head.namespace:
+        return True
+    if parent is not None and cache.newest.get("") is not parent:
+        return False
+    entry = head.values.get(MESSAGES)
+    return (entry is not None and entry[0] == packing.LIST) or MESSAGES not in head.versions
 
 
 def _message_channel(head: Head) -> str | None:

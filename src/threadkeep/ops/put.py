@@ -71,8 +71,10 @@ def put_checkpoint(thread: ThreadRef, new: NewCheckpoint, names: Names) -> Op[No
     if entered:
         low, _ = span(row.id)
         tags = [low | tag for _, tag in entered if tag is not None]
-        known_tags = yield Statement("transcript_known", (packing.numbers(tags),))
-        fresh = len(entered) - len(tags) + len(set(tags)) - len(known_tags)
+        fresh = len(entered)
+        if not new.all_new:
+            known_tags = yield Statement("transcript_known", (packing.numbers(tags),))
+            fresh += len(set(tags)) - len(tags) - len(known_tags)
         entries = [
             (key(row.id, row.next_position + n), content, seq, branch, None if tag is None else low | tag)
             for n, (content, tag) in enumerate(entered)

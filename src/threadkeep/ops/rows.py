@@ -8,9 +8,14 @@ from typing import Any, Literal
 HALF = 32
 LAST = (1 << HALF) - 1
 # Numbers are claimed ahead, so that most writes need not touch the thread's row.
-SLACK = 32
+SLACK = 128
 
-STATUSES: tuple[Literal["idle", "running", "waiting", "failed"], ...] = ("idle", "running", "waiting", "failed")
+STATUSES: tuple[Literal["idle", "running", "waiting", "failed"], ...] = (
+    "idle",
+    "running",
+    "waiting",
+    "failed",
+)
 IDLE, RUNNING, WAITING, FAILED = range(4)
 SOURCES = ("loop", "input", "update", "fork")
 OTHER_SOURCE = len(SOURCES)
@@ -104,6 +109,7 @@ class NewRows:
 class NewCheckpoint:
     """A checkpoint ready to be stored.
 
+    `all_new` says that no message that enters was in the record before; otherwise that is looked up.
     `guarded` asks for the second-writer check, which `addressed` (a run that began at an old checkpoint
     by name) and forks pass. `unknown_parent` is set when a parent was named that is not stored.
     """
@@ -125,6 +131,7 @@ class NewCheckpoint:
     rows: NewRows
     entered: list[tuple[int, int | None]]
     departed: list[int]
+    all_new: bool
     status: int
     title: bytes | None
     preview: bytes | None

@@ -17,12 +17,13 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from threadkeep.backends.base import Op, Retry, Rows, Statement, Work
 from threadkeep.backends.sqlite import dialect
-from threadkeep.errors import MemoryClosed, SchemaMissing, StorageBusy, StorageError
+from threadkeep.errors import MemoryClosed, SchemaMissing, StorageBusy, StorageError, StorageFull
 
 T = TypeVar("T")
 _ATTEMPTS = 8
@@ -433,8 +434,9 @@ class SQLiteDriver:
         return sum(sizes)
 
     def give_back(self) -> None:
-        """Return the pages that a deletion freed to the file system."""
-        with self._writing, self._translated():
+        """Return the pages that a deletion freed to the file system, unless others are in the way now."""
+        # The deletion itself is committed; the next one returns these pages too.
+        with suppress(StorageBusy, StorageFull), self._writing, self._translated():
             self._connection().executescript("PRAGMA incremental_vacuum")
 
     def compact(self) -> bool:
