@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import copy
+import json
+import pickle
 import warnings
 from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.channels import UntrackedValue
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send
 
 from threadkeep.errors import ChangedMessageWarning
 
-from .kit import Chat, Drive, echo, human, texts, thread
+from .kit import Chat, Drive, Log, echo, human, texts, thread
 
 
 def chat(saver: Any, *nodes: Any, state: Any = Chat) -> Any:
@@ -216,3 +219,31 @@ def test_names_that_look_like_our_own(saver: Any, drive: Drive) -> None:
     app = graph.compile(checkpointer=saver)
     drive(app.invoke, odd, thread())
     assert drive(app.get_state, thread()).values == {**odd, "0": 4}
+
+
+def test_the_thread_id_is_plain_text_to_everybody(saver: Any, drive: Drive) -> None:
+    """A node may put it into the state, and a caller may serialize the config of a state."""
+
+    def tell(state: Log, config: RunnableConfig) -> dict[str, Any]:
+        thread_id = config["configurable"]["thread_id"]
+        return {"log": [thread_id, {thread_id: f"{thread_id}!"}]}
+
+    graph = StateGraph(Log)
+    graph.add_node("tell", tell)
+    graph.add_edge(START, "tell")
+    app = graph.compile(checkpointer=saver)
+    for _ in range(2):
+        drive(app.invoke, {"log": []}, thread("odd id 🙂"))
+    state = drive(app.get_state, thread("odd id 🙂"))
+    assert state.values["log"] == ["odd id 🙂", {"odd id 🙂": "odd id 🙂!"}] * 2
+    assert {type(entry) for entry in state.values["log"]} == {str, dict}
+    for config in (state.config, state.parent_config):
+        assert json.loads(json.dumps(config)) == config
+        assert copy.deepcopy(config) == config
+        assert pickle.loads(pickle.dumps(config)) == config
+        plain = json.loads(json.dumps(config))
+        assert drive(app.get_state, plain).config == drive(app.get_state, config).config
+    # A fork addressed by a config that went through JSON is a fork all the same.
+    plain = json.loads(json.dumps(state.parent_config))
+    fork = drive(app.update_state, plain, {"log": ["forked"]})
+    assert drive(app.get_state, json.loads(json.dumps(fork))).values["log"][-1] == "forked"
