@@ -171,7 +171,9 @@ class Engine:
         cache = yield from self.settled(ref)
         while cache is not None and checkpoint is None and (head := cache.newest.get(namespace)) is not None:
             work = cache.last_work
-            found = yield Read(load.peek(cache.ref, namespace, head.id, head.values.values(), cache))
+            found = yield Read(
+                load.peek(cache.ref, namespace, head.id, head.values.values(), self.names, cache)
+            )
             if found is not None:
                 _, writes, stored = found
                 return self._view(cache, head, writes, stored, live)

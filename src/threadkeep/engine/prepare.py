@@ -227,7 +227,8 @@ class Preparer:
             removed = len(base.items) - start - end
             changes = base.changes + len(inserted) + (removed > 0)
             self.changes[number] = base.number, inserted, base.items[start : start + removed]
-        if base is None or changes > max(_SHORT_LIST, len(items) // 2):
+        # A base with a greater number was stored by a process that claimed its numbers later.
+        if base is None or base.number > number or changes > max(_SHORT_LIST, len(items) // 2):
             version = ListVersion(number, number, 0, items)
             row = SequenceRow(number, number, None, 0, 0, items)
         else:

@@ -14,8 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from threadkeep.engine.build import warn_of_change
 from threadkeep.engine.cache import Head, Item, ThreadCache
 from threadkeep.engine.prepare import Preparer, reported_usage
-from threadkeep.errors import DuplicateHistoryWarning
-from threadkeep.ids import encode_text, id_time, message_tag, pack_id, pack_message_id
+from threadkeep.errors import DuplicateHistoryWarning, SerializationError
+from threadkeep.ids import encode_text, id_time, message_tag, pack_id, pack_message_id, unpack_id
 from threadkeep.ops import packing
 from threadkeep.ops.load import FULL_EVERY
 from threadkeep.ops.names import Names
@@ -329,9 +329,15 @@ def _body(names: Names, rows: NewRows, head: Head, parent: Head | None) -> bytes
     if absent := [name(k) for k in old_versions if k not in head.versions]:
         extra["gone"] = absent
     updated = None if head.updated is None else [name(k) for k in head.updated]
-    return packing.pack_checkpoint(
-        CheckpointBody(head.depth, head.time, versions, values, seen, updated, extra)
-    )
+    body = CheckpointBody(head.depth, head.time, versions, values, seen, updated, extra)
+    try:
+        return packing.pack_checkpoint(body)
+    except TypeError as error:
+        raise SerializationError(
+            f"cannot store the channel versions of checkpoint {unpack_id(head.id)!r}: {error}; versions are texts, "
+            "floats, or integers of at most 64 bits",
+            path="channel_versions",
+        ) from error
 
 
 def _equal(left: Any, right: Any) -> bool:

@@ -13,6 +13,7 @@ from threadkeep.ops.load import (
     Stored,
     checkpoint_row,
     entries_of,
+    know_names,
     locate,
     resolve,
     with_names,
@@ -103,6 +104,7 @@ class Walk:
         entries: list[Entry] = []
         for manifest in manifests:
             writes = yield Statement("writes", (row.id, manifest.row.id, manifest.row.namespace))
+            yield from know_names(self.names, writes)
             entries += [*manifest.values.values(), *entries_of(writes)]
             found.append(writes)
         yield from self.stored.fetch(row.id, entries)

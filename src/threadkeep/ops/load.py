@@ -316,6 +316,19 @@ def entries_of(writes: list[Row]) -> list[Entry]:
     return [tuple(entry[1:]) for row in writes for entry in packing.unpack_writes(row[-1])[1].values()]
 
 
+def know_names(names: Names, writes: list[Row]) -> Op[None]:
+    """Make sure that the names in pending writes can be told; another process may have added some."""
+
+    def look() -> None:
+        for row in writes:
+            path, entries = packing.unpack_writes(row[-1])
+            for name in (path, *(entry[0] for entry in entries.values())):
+                names.decode(name)
+
+    if writes:
+        yield from with_names(names, look)
+
+
 def load(
     thread: ThreadRef,
     namespace: str,
@@ -338,13 +351,19 @@ def load(
     # A thread that changed by other hands may have swept what this process knows.
     if known is not None and (thread.key != row.id or thread.sweep != row.sweep):
         known = None
+    yield from know_names(names, writes)
     entries = [*manifest.values.values(), *entries_of(writes)]
     yield from stored.fetch(row.id, entries, known)
     return Loaded(row, manifest, writes, stored)
 
 
 def peek(
-    thread: ThreadRef, namespace: str, checkpoint: bytes, entries: Iterable[Entry], known: Known
+    thread: ThreadRef,
+    namespace: str,
+    checkpoint: bytes,
+    entries: Iterable[Entry],
+    names: Names,
+    known: Known,
 ) -> Op[tuple[ThreadRow, list[Row], Stored] | None]:
     """Read what is missing of a head this process has, or None when the thread is at another version."""
     row = yield from find(thread)
@@ -357,6 +376,7 @@ def peek(
             return None
         space = rows[0][0]
     writes = yield Statement("writes", (row.id, checkpoint, space))
+    yield from know_names(names, writes)
     stored = Stored()
     yield from stored.fetch(row.id, [*entries, *entries_of(writes)], known)
     return row, writes, stored

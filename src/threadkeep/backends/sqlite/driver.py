@@ -428,6 +428,7 @@ class SQLiteDriver:
 
     def size(self) -> int:
         """Return the bytes the database takes on disk, its write-ahead log included; 0 in memory."""
+        self._check_open()
         if self.path is None:
             return 0
         sizes = [os.stat(name).st_size for name in (self.path, self.path + "-wal") if os.path.exists(name)]
