@@ -38,10 +38,9 @@ class _Group(TyperGroup):
         """Run a command line; leaves by SystemExit, except in click's non-standalone mode."""
 
         def run() -> Any:
-            name = prog_name or "threadkeep"
             return super(_Group, self).main(
                 args,
-                name,
+                prog_name,
                 complete_var,
                 standalone_mode=False,
                 windows_expand_args=windows_expand_args,
@@ -100,6 +99,7 @@ def _print_version(wanted: bool) -> None:
 
 
 app = typer.Typer(
+    name="threadkeep",
     cls=_Group,
     add_completion=False,
     no_args_is_help=False,

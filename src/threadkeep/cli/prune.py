@@ -96,7 +96,8 @@ def _what(report: PruneReport) -> str:
         counted(report.contents, "stored value"),
         counted(report.writes, "pending write"),
     ]
-    return f"{', '.join(part for part in parts if part[:2] != '0 ')} ({size(report.bytes)}) from {counted(report.threads, 'thread')}"
+    what = ", ".join(part for part in parts if not part.startswith("0 ")) or "nothing else"
+    return f"{what} ({size(report.bytes)}) from {counted(report.threads, 'thread')}"
 
 
 def _document(report: PruneReport) -> dict[str, int]:
