@@ -256,3 +256,37 @@ def test_max_concurrency_one(saver: Any, drive: Drive) -> None:
     result = drive(graph.invoke, {"items": list(range(6))}, config)
     assert result["log"] == ["split", 0, 1, 2, 3, 4, 5, "join 7"]
     assert drive(graph.get_state, thread()).values["log"] == result["log"]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "exit"])
+def test_runs_cancelled_at_any_moment(saver: Any, mode: str) -> None:
+    """Whatever had become of its puts: the thread is whole, and goes on."""
+
+    async def step(state: Any) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return {"log": [len(state["log"])]}
+
+    graph = StateGraph(Log)
+    for before, name in ((START, "a"), ("a", "b"), ("b", "c")):
+        graph.add_node(name, step)
+        graph.add_edge(before, name)
+    app = graph.compile(checkpointer=saver)
+
+    async def main() -> None:
+        for n in range(16):
+            run = asyncio.create_task(app.ainvoke({"log": [f"in {n}"]}, thread(), durability=mode))
+            await asyncio.sleep(n * 0.0007)
+            run.cancel()
+            await asyncio.gather(run, return_exceptions=True)
+            if mode == "async":
+                # LangGraph leaves puts of the cancelled run in flight: another writer, for a moment.
+                await asyncio.sleep(0.05)
+            log = (await app.aget_state(thread())).values.get("log", [])
+            assert [entry for at, entry in enumerate(log) if isinstance(entry, int) and entry != at] == []
+        before = (await app.aget_state(thread())).values.get("log", [])
+        result = await app.ainvoke({"log": ["last"]}, thread(), durability=mode)
+        at = len(before)
+        assert result["log"] == [*before, "last", at + 1, at + 2, at + 3]
+        assert (await app.aget_state(thread())).values == result
+
+    asyncio.run(main())
