@@ -361,6 +361,7 @@ def test_the_status_of_a_pipe_whose_last_call_failed_is_1(command: Any, url: str
     ("arguments", "cause", "remedy"),
     [
         (["--model", "nobody:x"], "nobody", "give PROVIDER:NAME, as in openai:"),
+        (["--model", ""], "no model is named", "give PROVIDER:NAME, as in openai:"),
         (["--model", "x"], "'x'", "give PROVIDER:NAME, as in openai:"),
         (
             ["--model", "upstage:solar"],

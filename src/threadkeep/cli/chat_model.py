@@ -49,6 +49,8 @@ def _local() -> ChatModel:
 
 
 def _known(name: str) -> BaseChatModel:
+    if not name.strip():
+        raise ConfigurationError(f"no model is named; give PROVIDER:NAME, as in {EXAMPLE}, or {LOCAL}")
     from langchain.chat_models import init_chat_model
 
     try:
