@@ -53,6 +53,18 @@ def test_kill_9(mode: str, kills: int, quick_place: Path, seed: int, say: Callab
 def one_round(rng: random.Random, ledger: Ledger, number: int, count: int) -> int:
     """Start writers, kill each at a moment of its own, and check after each kill and after the last."""
     writers = [start(rng, ledger, f"{number}.{n}", n) for n in range(count)]
+    try:
+        kill_each(rng, ledger, writers)
+    finally:
+        for writer in writers:
+            if not writer.dead:
+                writer.kill()
+    threads = [writer.args[0] for writer in writers if writer.role == "agent"]
+    ledger.check(rng, turn_on=rng.choice(threads) if threads else None)
+    return count
+
+
+def kill_each(rng: random.Random, ledger: Ledger, writers: list[Writer]) -> None:
     moments = {writer.pipe: moment(rng, 3 if ledger.mode == "exit" else 1) for writer in writers}
     with selectors.DefaultSelector() as selector:
         for writer in writers:
@@ -69,9 +81,6 @@ def one_round(rng: random.Random, ledger: Ledger, number: int, count: int) -> in
                     ledger.enter(writer.heard)
                     ledger.check_one(writer.args[0], writer.heard)
                 assert time.monotonic() - writer.started < LONGEST, (writer.role, writer.heard[-3:])
-    threads = [writer.args[0] for writer in writers if writer.role == "agent"]
-    ledger.check(rng, turn_on=rng.choice(threads) if threads else None)
-    return count
 
 
 def moment(rng: random.Random, fewer: int) -> tuple[int, float]:

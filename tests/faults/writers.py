@@ -143,6 +143,7 @@ class Writer:
         self.args = args
         self.heard: list[list[Any]] = []
         self.pipe, writing = os.pipe()
+        self.dead = False
         self._rest = b""
         self.started = time.monotonic()
         with warnings.catch_warnings():
@@ -162,6 +163,7 @@ class Writer:
 
     def kill(self) -> int:
         """Kill the process and hear it out; return its status."""
+        self.dead = True
         os.kill(self.pid, signal.SIGKILL)
         _, status = os.waitpid(self.pid, 0)
         while self.hear():
