@@ -52,7 +52,7 @@ def translate(error: sqlite3.Error, where: str, waited: float) -> Exception:
             where=where,
             waited=waited,
         )
-    if code == "SQLITE_FULL" or code == "SQLITE_IOERR_WRITE":
+    if code in ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE"):
         return errors.StorageFull(
             f"no space left to write {where!r} ({error}); free some space and try again: nothing was half written",
             where=where,

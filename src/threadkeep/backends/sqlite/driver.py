@@ -157,7 +157,8 @@ class SQLiteDriver:
                     )
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
 
     def _require_tables(self, version: int) -> None:
