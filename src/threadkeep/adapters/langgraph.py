@@ -28,7 +28,9 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from threadkeep.engine import flows
 from threadkeep.engine.edits import next_version
 from threadkeep.engine.engine import Engine, Flow, View
-from threadkeep.engine.puts import STATUS_OF, PutRequest, WritesRequest, checkpoint_of, metadata_of
+from threadkeep.engine.envelope import checkpoint_of, metadata_of
+from threadkeep.engine.puts import STATUS_OF
+from threadkeep.engine.requests import PutRequest, WritesRequest
 from threadkeep.errors import ConfigurationError, SerializationError
 from threadkeep.ids import decode_text, pack_id, unpack_id
 from threadkeep.models import PruneReport

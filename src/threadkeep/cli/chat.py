@@ -32,9 +32,10 @@ def chat(
         str | None, typer.Option(metavar="TEXT", help="A system prompt; it is sent, and not kept.")
     ] = None,
 ) -> None:
-    """Hold a conversation that goes on where it stopped, also after a restart.
+    """Hold a conversation that goes on where it stopped.
 
-    Reads lines from the terminal, or from a pipe. /help lists what can be typed besides messages.
+    It does so after a restart too. Lines are read from the terminal, or from a pipe. /help lists what can be
+    typed besides messages.
     """
     console = stdout()
     with ExitStack() as stack:

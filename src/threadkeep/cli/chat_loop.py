@@ -106,7 +106,7 @@ class Chat:
         except Exception as error:
             # Whatever a provider's package raises: the conversation outlives it.
             reason = one_line(str(error)) or "no reason given"
-            print_error(f"the model did not answer ({type(error).__name__}: {reason}); /retry asks again")
+            print_error(f"no answer came ({type(error).__name__}: {reason}); /retry asks again")
         else:
             self._unanswered = None
             self._print(self._status(answer), "dim")

@@ -17,10 +17,11 @@ from rich.table import Table
 from rich.text import Text
 
 GAP = 2
-_LEAST = {"text": 24, "id": 12}
-"""Columns of a terminal that a column keeps, however narrow the terminal is."""
+_LEAST = (("text", 24), ("id", 12), ("text", 8))
+"""Which columns become narrower on a narrow terminal, in this order, and down to which width."""
 _LONGEST_ID = 64
 """Columns after which an id is folded, for the other rows' sake."""
+_CHUNK = 1 << 16
 _QUIET = 0.4
 """Seconds before a bar appears: what is done sooner needs none."""
 
@@ -59,7 +60,10 @@ def remark(text: str) -> None:
 
 def print_json(document: Any) -> None:
     """Print a document as JSON in ASCII, so that no terminal and no encoding can be upset by it."""
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+    for at in range(0, len(text), _CHUNK):
+        # An unbuffered stream hides that its reader has gone in the middle of a long write.
+        sys.stdout.write(text[at : at + _CHUNK])
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
@@ -89,10 +93,10 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], console: C
         for column, width in zip(columns, widths, strict=True)
     ]
     excess = sum(widths) + GAP * (len(widths) - 1) - console.width
-    for kind in ("text", "id") if console.is_terminal else ("text",):
+    for kind, least in _LEAST if console.is_terminal else _LEAST[:1]:
         places = [n for n, column in enumerate(columns) if column.kind == kind]
         while excess > 0 and (place := max(places, key=lambda n: widths[n], default=None)) is not None:
-            if widths[place] <= max(_LEAST[kind], cell_len(columns[place].header)):
+            if widths[place] <= max(least, cell_len(columns[place].header)):
                 break
             widths[place] -= 1
             excess -= 1

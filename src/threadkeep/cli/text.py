@@ -9,6 +9,7 @@ from datetime import datetime
 _UNSAFE = {"Cc", "Cs", "Cf", "Zl", "Zp"}
 # Emoji and scripts are joined by these.
 _JOINERS = {"\u200c", "\u200d"}
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def safe(text: str, *, keep: str = "") -> str:
@@ -63,6 +64,8 @@ def _is_plain(char: str) -> bool:
 
 
 def _escaped(char: str) -> str:
+    if char in _SHORT:
+        return _SHORT[char]
     number = ord(char)
     if number < 0x100:
         return f"\\x{number:02x}"

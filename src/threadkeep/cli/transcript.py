@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from textwrap import indent
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -34,8 +35,7 @@ def print_indented(console: Console, text: Text) -> None:
     if console.is_terminal:
         console.print(Padding(text, (0, 0, 0, _INDENT)))
         return
-    for line in text.split("\n"):
-        console.print(Text(" " * _INDENT if line else "") + line, soft_wrap=True)
+    console.print(Text(indent(text.plain, " " * _INDENT)), soft_wrap=True)
 
 
 def heading(message: BaseMessage, number: int) -> Text:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from threadkeep.engine.cache import Head, Item, ListVersion, ThreadCache
-from threadkeep.errors import ChangedMessageWarning
+from threadkeep.engine.cautions import warn_of_change
 from threadkeep.ids import unpack_message_id
 from threadkeep.ops import packing
 from threadkeep.ops.load import Stored
@@ -183,19 +182,6 @@ def _uncollected(count: int) -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-
-def warn_of_change(cache: ThreadCache, item: Item) -> None:
-    """Warn once a turn that a stored message's object was changed in place; an id it was given is no change."""
-    if item.message_id is None or item.number in cache.warned:
-        return
-    cache.warned.add(item.number)
-    warnings.warn(
-        f"message {item.message_id!r} of thread {cache.ref.thread_id!r} was changed in place after its turn; "
-        "the thread keeps what was stored. To change it, return a message with the same id from a node",
-        ChangedMessageWarning,
-        stacklevel=2,
-    )
 
 
 def live_values(builder: Builder, cache: ThreadCache, head: Head) -> dict[str, Any]:

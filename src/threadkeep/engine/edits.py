@@ -13,7 +13,9 @@ from threadkeep import ids
 from threadkeep.backends.base import Op
 from threadkeep.engine import records
 from threadkeep.engine.engine import Engine, Flow, Read, View
-from threadkeep.engine.puts import FORMAT, MESSAGES, PutRequest
+from threadkeep.engine.envelope import FORMAT
+from threadkeep.engine.recording import MESSAGES
+from threadkeep.engine.requests import PutRequest
 from threadkeep.errors import CheckpointNotFound, ConfigurationError, MessageNotFound, StaleRun
 from threadkeep.models import CheckpointInfo
 from threadkeep.ops import load, transcript

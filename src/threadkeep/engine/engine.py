@@ -18,7 +18,9 @@ from threadkeep import ids
 from threadkeep.backends.base import Driver, Op, Retry, Work
 from threadkeep.engine.build import Builder, adopt, live_values
 from threadkeep.engine.cache import Head, ThreadCache, Threads
-from threadkeep.engine.puts import MESSAGES, PutRequest, WritesRequest, prepare_put, prepare_writes
+from threadkeep.engine.puts import prepare_put, prepare_writes
+from threadkeep.engine.recording import MESSAGES
+from threadkeep.engine.requests import PutRequest, WritesRequest
 from threadkeep.ops import load, packing, put
 from threadkeep.ops.load import Loaded, Stored
 from threadkeep.ops.names import Names

@@ -9,7 +9,7 @@ from typing import Any
 from threadkeep import ids
 from threadkeep.backends.base import Op, Row, Statement
 from threadkeep.engine.engine import Engine, Flow, Read, View, Write
-from threadkeep.engine.puts import metadata_of
+from threadkeep.engine.envelope import metadata_of
 from threadkeep.errors import ConfigurationError, ThreadNotFound
 from threadkeep.models import Progress, PruneReport
 from threadkeep.ops import history, threads

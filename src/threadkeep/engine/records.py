@@ -13,7 +13,8 @@ from threadkeep import ids
 from threadkeep.backends.base import Op, Row, Statement
 from threadkeep.engine import flows
 from threadkeep.engine.engine import Engine, Flow, Read, View, Write
-from threadkeep.engine.puts import MESSAGES, instant, metadata_of, moment
+from threadkeep.engine.envelope import instant, metadata_of, moment
+from threadkeep.engine.recording import MESSAGES
 from threadkeep.errors import CheckpointNotFound, ConfigurationError
 from threadkeep.models import (
     Branch,

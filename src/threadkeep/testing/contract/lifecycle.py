@@ -191,24 +191,6 @@ class LifecycleContract(Harness):
         strange = [o for o in outcomes if isinstance(o, BaseException) and not isinstance(o, MemoryClosed)]
         assert strange == []
 
-    def test_a_memory_that_nobody_closes(self, store: Store) -> None:
-        """A memory that is dropped without a close leaves no thread, no open file and no warning behind."""
-        known = set(threading.enumerate())
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            memory = self.open(store.place)
-            Line(memory, drive=Drive("sync"), run=True).put({"a": 1}, source="input")
-            Line(memory).tuples()
-            asyncio.run(memory.threads.alist())
-            del memory
-            for _ in range(100):
-                gc.collect()
-                if not open_files(store.place) and set(threading.enumerate()) <= known:
-                    break
-                time.sleep(0.02)
-        assert open_files(store.place) == []
-        assert set(threading.enumerate()) <= known
-
     @needs("forks")
     def test_a_fork_of_the_process(self, memory: Memory, store: Store, drive: Drive) -> None:
         """A memory works in a forked child too, beside the parent, which goes on as before."""
