@@ -261,7 +261,7 @@ def test_a_folder_that_may_not_be_entered(place: Path) -> None:
     def child() -> None:
         kit.become_nobody()
         for create in (True, False):
-            with pytest.raises(StorageError, match="cannot open .* folder"):
+            with pytest.raises(StorageError, match=r"cannot open .* folder"):
                 threadkeep.open(kit.url(path), create=create)
 
     in_child(child)
