@@ -77,18 +77,14 @@ def agent_turns(memory: Memory, say: Say, thread: str, mode: str, turns: int | N
     taken = 0
     while turns is None or taken < turns:
         state = agent.get_state(config)
-        number = agents.turns_in(state.values.get("messages", ()))
-        given = None
-        if not state.tasks:
-            number += 1
-            given = {"messages": [("human", agents.question(thread, number))]}
-        elif state.tasks[0].name == "__start__":
-            number += 1
+        number = agents.turns_in(state.values.get("messages", ())) + 1
+        # A turn that was left open is finished first, whatever of it was stored.
+        given = None if state.tasks else {"messages": [("human", agents.question(thread, number))]}
         if number % 2:
-            agent.invoke(given, config, durability=mode)
+            result = agent.invoke(given, config, durability=mode)
         else:
-            asyncio.run(agent.ainvoke(given, config, durability=mode))
-        say("turn", thread, number)
+            result = asyncio.run(agent.ainvoke(given, config, durability=mode))
+        say("turn", thread, agents.turns_in(result["messages"]))
         taken += 1
 
 
