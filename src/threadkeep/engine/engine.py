@@ -376,8 +376,12 @@ class Engine:
             raise work.error
 
     def _enqueue(self, cache: ThreadCache, work: Work) -> None:
+        try:
+            self.driver.enqueue(work)
+        except BaseException:
+            self.threads.drop(cache)
+            raise
         cache.last_work = work
-        self.driver.enqueue(work)
 
     def _work(self, state: _Prepared, refresh: Callable[[], None], place: tuple[bytes, bytes] | None) -> Work:
         def settled() -> None:

@@ -48,6 +48,7 @@ class SQLiteDriver:
         self._readers: list[sqlite3.Connection] = []
         self._pool: ThreadPoolExecutor | None = None
         self._pid = os.getpid()
+        self._accepting = True
         self._closed = False
         self._thread: threading.Thread | None = None
         self._due: float | None = None
@@ -218,7 +219,12 @@ class SQLiteDriver:
     async def aread(self, op: Op[T]) -> T:
         """Run a reading operation on one consistent snapshot."""
         self._check_open()
-        return await asyncio.get_running_loop().run_in_executor(self._executor(), self.read, op)
+        try:
+            reading = asyncio.get_running_loop().run_in_executor(self._executor(), self.read, op)
+        except RuntimeError:  # close, which may have come meanwhile, shuts the pool down
+            self._check_open()
+            raise
+        return await reading
 
     def write(self, op: Callable[[], Op[T]]) -> T:
         """Run a writing operation after everything queued before it."""
@@ -250,8 +256,10 @@ class SQLiteDriver:
 
     def enqueue(self, work: Work) -> None:
         """Queue a prepared write; it is committed in order, together with its neighbours."""
-        self._check_open()
-        self._queue.append(work)
+        with self._wake:  # what is accepted before close, close still commits
+            if not self._accepting:
+                raise self._closed_error()
+            self._queue.append(work)
 
     def flush(self) -> None:
         """Commit everything queued; outcomes are found in each work."""
@@ -405,8 +413,15 @@ class SQLiteDriver:
     def _give_back(self, connection: sqlite3.Connection) -> None:
         if self._closed or len(self._readers) >= _READERS:
             connection.close()
-        else:
-            self._readers.append(connection)
+            return
+        self._readers.append(connection)
+        if self._closed:
+            self._close_readers()
+
+    def _close_readers(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._readers.pop().close()
 
     def _executor(self) -> ThreadPoolExecutor:
         with self._wake:
@@ -417,10 +432,13 @@ class SQLiteDriver:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise MemoryClosed(
-                f"the memory on {self.url} was closed; open it again with threadkeep.open({self.url!r})",
-                url=self.url,
-            )
+            raise self._closed_error()
+
+    def _closed_error(self) -> MemoryClosed:
+        return MemoryClosed(
+            f"the memory on {self.url} was closed; open it again with threadkeep.open({self.url!r})",
+            url=self.url,
+        )
 
     def _translated(self) -> _Translated:
         return _Translated(self._where, self._timeout)
@@ -430,6 +448,7 @@ class SQLiteDriver:
     def size(self) -> int:
         """Return the bytes the database takes on disk, its write-ahead log included; 0 in memory."""
         self._check_open()
+        self._check_open()
         if self.path is None:
             return 0
         sizes = [os.stat(name).st_size for name in (self.path, self.path + "-wal") if os.path.exists(name)]
@@ -438,7 +457,7 @@ class SQLiteDriver:
     def give_back(self) -> None:
         """Return the pages that a deletion freed to the file system, unless others are in the way now."""
         # The deletion itself is committed; the next one returns these pages too.
-        with suppress(StorageBusy, StorageFull), self._writing, self._translated():
+        with suppress(StorageBusy, StorageFull, MemoryClosed), self._writing, self._translated():
             self._connection().executescript("PRAGMA incremental_vacuum")
 
     def compact(self) -> bool:
@@ -460,8 +479,10 @@ class SQLiteDriver:
     def close(self) -> None:
         """Flush, then release everything. Later calls raise MemoryClosed."""
         with self._writing:
-            if self._closed:
-                return
+            with self._wake:
+                if not self._accepting:
+                    return
+                self._accepting = False
             if self._pid == os.getpid():
                 self.flush()
             self._closed = True
@@ -476,9 +497,10 @@ class SQLiteDriver:
             self._thread.join()
         if self._pool is not None and self._pid == os.getpid():
             self._pool.shutdown(wait=True)
-        for connection in [*self._readers, self._writer]:
-            if connection is not None and self._pid == os.getpid():
-                connection.close()
+        if self._pid == os.getpid():
+            self._close_readers()
+            if self._writer is not None:
+                self._writer.close()
         self._readers, self._writer = [], None
 
 
