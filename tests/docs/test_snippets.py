@@ -23,4 +23,4 @@ def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for block in _BLOCK.finditer(text):
         if not block["mark"]:
             line = text.count("\n", 0, block.start("code"))
-            exec(compile("\n" * line + block["code"], str(page), "exec"), names)
+            exec(compile("\n" * line + block["code"], str(page), "exec", dont_inherit=True), names)
