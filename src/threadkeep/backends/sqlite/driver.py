@@ -122,7 +122,8 @@ class SQLiteDriver:
             cached_statements=256,
         )
         try:
-            if create:
+            if create and connection.execute("PRAGMA page_count").fetchone()[0] == 0:
+                # On a file with content this would be a write, and wait for other writers.
                 connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             if self.path is not None and connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
