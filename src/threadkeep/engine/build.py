@@ -9,13 +9,13 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from threadkeep.engine.cache import Head, Item, ListVersion, ThreadCache
+from threadkeep.engine.cache import Head, Item, ListVersion, Spine, ThreadCache
 from threadkeep.engine.cautions import warn_of_change
 from threadkeep.ids import unpack_message_id
 from threadkeep.ops import packing
 from threadkeep.ops.load import Stored
 from threadkeep.ops.packing import Entry
-from threadkeep.serde import Serde, copy_of, matches, snapshot
+from threadkeep.serde import Serde, copy_of
 
 _MANY = 256
 
@@ -59,8 +59,8 @@ class Builder:
         if self._shared is not None:
             self._shared[number] = message
         if self._live and self._cache is not None:
-            item = Item.read(number, message, self._serde, body) if codec == packing.MESSAGE else None
-            self._cache.add_item(item or Item(number, message, snapshot(message)), 4 * len(body) + 400)
+            plain = body if codec == packing.MESSAGE else None
+            self._cache.add_item(Item(number, message, self._serde, plain), 4 * len(body) + 400)
         return message
 
     def text(self, number: int) -> str:
@@ -104,7 +104,7 @@ class Builder:
                 continue
             _, message_id, body = row
             message = build(body, None if message_id is None else unpack_message_id(message_id))
-            add(Item.read(n, message, serde, body), 4 * len(body) + 400)
+            add(Item(n, message, serde, body), 4 * len(body) + 400)
             found.append(message)
         return found
 
@@ -156,7 +156,7 @@ class Builder:
         return message
 
     def _live_message(self, item: Item) -> BaseMessage:
-        if matches(item.message, item.snapshot):
+        if item.holds(item.message):
             return item.message
         # Its object was changed after it was stored: the record keeps what it was.
         assert self._cache is not None
@@ -193,8 +193,8 @@ def live_values(builder: Builder, cache: ThreadCache, head: Head) -> dict[str, A
                 items = known.live.copy()
             else:
                 items = builder.sequence(entry[1])
-                if known.values is None:
-                    known.bind(items, cache)
+                if known.values is None and known.newest:
+                    known.spine.bind(items, cache)
             cache.add_list(known)
             values[channel] = items if entry[0] == packing.LIST else builder.wrap(items)
         else:
@@ -207,7 +207,7 @@ def adopt(cache: ThreadCache, stored: Stored, head: Head) -> None:
     for entry in head.values.values():
         if len(entry) == 3 and entry[1] not in cache.lists and entry[1] in stored.lists:
             items, changes, root = stored.lists[entry[1]]
-            version = ListVersion(entry[1], root, changes, items)
+            version = ListVersion(entry[1], root, changes, Spine(items), len(items))
             version.values = _value_bytes(items, stored, cache)
             cache.lists[entry[1]] = version
         if entry[0] == packing.CONTENT and entry[1] in stored.contents:

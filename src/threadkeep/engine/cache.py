@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import marshal
 import threading
 from collections import OrderedDict, deque
-from operator import itemgetter
+from operator import is_, itemgetter
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 
 from threadkeep.backends.base import Work
+from threadkeep.errors import SerializationError
 from threadkeep.ops.load import Manifest
 from threadkeep.ops.packing import Element, Entry
 from threadkeep.ops.rows import CheckpointRef, ThreadRef, number
-from threadkeep.serde import Serde, Snapshot, owned_snapshot
+from threadkeep.serde import Serde, Snapshot, matches, owned_snapshot, snapshot
 
 _content = itemgetter("content")
-_LOOK = 64
+_LOOK = 16
 _MANIFESTS = 24
 _RECENT = 6
 _MOST_THREADS = 256
@@ -26,115 +28,161 @@ _MOST_BYTES = 64 * 1024 * 1024
 class Item:
     """A message as it is stored under a number, and the live object that stands for it.
 
-    `snapshot` tells what it was when stored. One that was read has its body instead until somebody
-    asks: most processes that load a thread end before that.
+    `body` are the bytes that were stored, when they refer to nothing else: comparing with them is
+    exact, and they take a fraction of the memory of a copied message, so that the run's own messages
+    stay close together. `snapshot` is made of them when a copy is asked for.
     """
 
-    __slots__ = ("_body", "_serde", "_snapshot", "message", "message_id", "number")
+    __slots__ = ("_serde", "_snapshot", "body", "content", "message", "message_id", "number")
 
-    def __init__(self, number: int, message: BaseMessage, snapshot: Snapshot | None) -> None:
+    def __init__(self, number: int, message: BaseMessage, serde: Serde, body: bytes | None) -> None:
         self.number = number
         self.message = message
         self.message_id = message.id
-        self._snapshot = snapshot
-        self._serde: Serde | None = None
-        self._body = b""
-
-    @classmethod
-    def read(cls, number: int, message: BaseMessage, serde: Serde, body: bytes) -> Item:
-        """Return the item of a message that was just built from a body that refers to nothing."""
-        item = cls(number, message, None)
-        item._serde, item._body = serde, body
-        return item
+        self.content = message.content
+        self.body = body
+        self._serde = serde
+        self._snapshot = snapshot(message) if body is None else None
 
     def again(self, message: BaseMessage) -> Item:
         """Return the same item with another object, equal to what was stored, in its message's place."""
-        other = Item(self.number, message, self._snapshot)
-        other._serde, other._body = self._serde, self._body
+        other = Item.__new__(Item)
+        other.number, other.message, other.message_id = self.number, message, message.id
+        other.content, other.body = self.content, self.body
+        other._serde, other._snapshot = self._serde, self._snapshot
         return other
 
     @property
     def snapshot(self) -> Snapshot:
         """What the message was when it was stored."""
         if self._snapshot is None:
-            assert self._serde is not None
-            self._snapshot = owned_snapshot(self._serde.message(self._body, self.message_id))
-            self._body = b""
+            assert self.body is not None
+            self._snapshot = owned_snapshot(self._serde.message(self.body, self.message_id))
         return self._snapshot
 
-    def content(self) -> Any:
-        """Return the content that was stored; only for an item whose message was not changed since it was read."""
-        return self.message.content if self._snapshot is None else self._snapshot.values["content"]
+    def holds(self, message: BaseMessage) -> bool:
+        """Tell whether a message is what was stored, to the type of every value: 1 is not True."""
+        if message.id != self.message_id:
+            return False
+        try:
+            if self.body is not None:
+                return self._serde.message_body(message) == self.body
+            values = self.snapshot.values
+            return matches(message, self.snapshot) and marshal.dumps(message.__dict__, 2) == marshal.dumps(
+                values, 2
+            )
+        except (SerializationError, ValueError):
+            return False  # a value that cannot be compared so: it is stored again
 
 
-class ListVersion:
-    """A stored version of a list: its items by number, and the live list it was made from.
+class Spine:
+    """The items that successive versions of a growing list share, and the live objects behind them.
 
-    `now` and `then` hold the live messages' attributes and what they were when stored, so that one
-    comparison tells whether any message was changed in place; `then` is filled when first asked for.
-    `contents` are the contents alone, for a quicker look.
+    Lists are only ever added to, and compared as lists: a pass that touches every message makes the
+    processor fetch all of them for the thread that runs the graph, which is slower than the pass.
     """
 
-    __slots__ = ("changes", "contents", "items", "live", "now", "number", "root", "then", "values")
+    __slots__ = ("contents", "items", "live", "messages", "now")
 
-    def __init__(self, number: int, root: int, changes: int, items: list[Element]) -> None:
-        self.number = number
-        self.root = root
-        self.changes = changes
+    def __init__(self, items: list[Element]) -> None:
         self.items = items
         self.live: list[Any] | None = None
         self.now: list[dict[str, Any]] = []
-        self.then: list[dict[str, Any]] | None = None
         self.contents: list[Any] = []
-        self.values: list[bytes] | None = None
+        self.messages = True
 
-    def bind(self, live: list[Any], cache: ThreadCache, base: ListVersion | None = None) -> None:
-        """Keep the live list; with `base` its first messages are those of that version."""
-        start = 0
-        self.now, self.then, self.contents = [], None, []
-        if base is not None and base.live is not None:
-            start = len(base.live)
-            self.now, self.contents = base.now.copy(), base.contents.copy()
-            self.then = base.then.copy() if base.then is not None else None
-        items = [cache.items[n] for n in self.items[start:] if isinstance(n, int)]
+    def bind(self, live: list[Any], cache: ThreadCache) -> None:
+        """Keep the live list that stands for all items."""
+        self.live, self.now, self.contents = [], [], []
+        self._watch(live, self.items, cache)
+
+    def grow(self, added: list[Element], live: list[Any], cache: ThreadCache) -> None:
+        """Add items with the live objects that stand for them."""
+        self.items += added
+        self._watch(live, added, cache)
+
+    def _watch(self, live: list[Any], numbers: list[Element], cache: ThreadCache) -> None:
+        items = [cache.items[n] for n in numbers if isinstance(n, int)]
+        self.messages = self.messages and len(items) == len(numbers)
         self.now += [item.message.__dict__ for item in items]
-        self.contents += [item.content() for item in items]
-        if self.then is not None:
-            self.then += [item.snapshot.values for item in items]
-        self.live = live.copy()
+        self.contents += [item.content for item in items]
+        assert self.live is not None
+        self.live += live
 
     def unbind(self) -> None:
         """Let the live list go."""
-        self.live = self.then = None
+        self.live = None
         self.now, self.contents = [], []
 
-    def unchanged(self, cache: ThreadCache) -> bool:
-        """Tell whether the live messages still are what was stored (1 and True are not told apart).
+    def begins(self, items: list[Any]) -> bool:
+        """Tell whether a list begins with the live objects."""
+        live = self.live
+        if live is None or len(live) > len(items):
+            return False
+        if not self.messages:
+            return all(map(is_, live, items))
+        last = len(live) - 1
+        if live and not (
+            items[0] is live[0] and items[last] is live[last] and items[last // 2] is live[last // 2]
+        ):
+            return False
+        try:
+            # Comparing lists passes over identical items without touching them; messages have no order,
+            # so the first that differs ends it with a TypeError.
+            return live <= items
+        except TypeError:
+            return False
 
-        Looks at the contents of all, and at all attributes of the newest and of a window that moves on
-        with each look: comparing thousands of messages whole takes milliseconds, nearly all of it
-        waiting for memory. Whatever is found later is never stored, for it is not what is looked at here
-        that is stored.
+
+class ListVersion:
+    """A stored version of a list: the first `length` items of a spine."""
+
+    __slots__ = ("changes", "length", "number", "root", "spine", "values")
+
+    def __init__(self, number: int, root: int, changes: int, spine: Spine, length: int) -> None:
+        self.number = number
+        self.root = root
+        self.changes = changes
+        self.spine = spine
+        self.length = length
+        self.values: list[bytes] | None = None
+
+    @property
+    def newest(self) -> bool:
+        """Whether the spine has not grown since."""
+        return self.length == len(self.spine.items)
+
+    @property
+    def items(self) -> list[Element]:
+        """The items by number; not to be changed."""
+        return self.spine.items if self.newest else self.spine.items[: self.length]
+
+    @property
+    def live(self) -> list[Any] | None:
+        """The live list, not to be changed; None unless this is the spine's newest version."""
+        return self.spine.live if self.newest else None
+
+    def unchanged(self, cache: ThreadCache) -> bool:
+        """Tell whether the live messages still are what was stored.
+
+        Looks at the contents of all, and at every attribute of the newest: comparing thousands of
+        messages whole takes milliseconds, nearly all of it waiting for memory. What this does not see
+        is not stored either, since a list refers to what was stored.
         """
-        if self.then is None:
-            self.then = [cache.items[n].snapshot.values for n in self.items if isinstance(n, int)]
         if not self.same_contents():
             return False
-        newest = max(0, len(self.now) - _LOOK)
-        start = cache.looked % newest if newest else 0
-        cache.looked = start + _LOOK
-        try:
-            return (
-                self.now[newest:] == self.then[newest:]
-                and self.now[start : min(start + _LOOK, newest)]
-                == self.then[start : min(start + _LOOK, newest)]
-            )
-        except Exception:  # a value that cannot be compared: the caller looks at each message
-            return False
+        newest = (cache.items[n] for n in self.items[-_LOOK:] if isinstance(n, int))
+        return all(item.holds(item.message) for item in newest)
 
     def same_contents(self) -> bool:
         """Tell whether every live message still has the content that was stored."""
-        return list(map(_content, self.now)) == self.contents
+        return list(map(_content, self.spine.now)) == self.spine.contents
+
+    def changed(self) -> list[int]:
+        """Return the numbers of the messages whose content was changed in place."""
+        numbers = [n for n in self.items if isinstance(n, int)]
+        looks = zip(numbers, self.spine.now, self.spine.contents, strict=True)
+        return [n for n, now, content in looks if now["content"] != content]
 
 
 class Head:
@@ -213,7 +261,6 @@ class ThreadCache:
         self.written: dict[tuple[str, bytes], list[int]] = {}
         self.warned: set[int] = set()
         self.delta = False
-        self.looked = 0
         self.whole_record = ref.key is None
         self.heads: OrderedDict[tuple[str, bytes], Head] = OrderedDict()
         self.newest: dict[str, Head] = {}
@@ -258,9 +305,10 @@ class ThreadCache:
         """Keep a list version, as a base for the next ones."""
         self.lists[version.number] = version
         if version not in self.recent:
-            if len(self.recent) == _RECENT:
-                self.recent[0].unbind()
+            oldest = self.recent[0] if len(self.recent) == _RECENT else version
             self.recent.append(version)
+            if all(kept.spine is not oldest.spine for kept in self.recent):
+                oldest.spine.unbind()
 
     def add_item(self, item: Item, weight: int = 0) -> None:
         """Keep a message: found by its object, its id and its number."""
@@ -280,7 +328,7 @@ class ThreadCache:
 
     def _sweep(self) -> None:
         """Let go of messages and values that no kept checkpoint has, once they are the many."""
-        longest = max((len(version.items) for version in self.lists.values()), default=0)
+        longest = max((version.length for version in self.lists.values()), default=0)
         if len(self.by_object) + len(self.values) < 2 * longest + 512:
             return
         used = self._used_lists()

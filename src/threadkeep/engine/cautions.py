@@ -46,10 +46,8 @@ def warn_of_changes(cache: ThreadCache, head: Head) -> None:
     for entry in head.values.values():
         version = cache.lists.get(entry[1]) if entry[0] == packing.LIST else None
         if version is not None and version.live is not None and not version.same_contents():
-            for number in version.items:
-                item = cache.items.get(number) if isinstance(number, int) else None
-                if item is not None and item.message.content != item.snapshot.values["content"]:
-                    warn_of_change(cache, item)
+            for number in version.changed():
+                warn_of_change(cache, cache.items[number])
 
 
 def _repeats(given: Any, known: Item) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import marshal
-from operator import is_
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from threadkeep.engine.cache import Item, ListVersion, ThreadCache
+from threadkeep.engine.cache import Item, ListVersion, Spine, ThreadCache
 from threadkeep.ids import pack_message_id
 from threadkeep.ops import packing
 from threadkeep.ops.packing import Element, Entry, SequenceRow
 from threadkeep.ops.rows import NewRows
-from threadkeep.serde import Serde, matches, snapshot
+from threadkeep.serde import Serde
 
 SMALL = 128
 """Packed values up to this many bytes stand in the checkpoint itself."""
@@ -164,7 +162,7 @@ class Preparer:
             *inserted,
             *(base.items[len(old) - end :] if end and base else []),
         ]
-        version = self._version(items, base, start, end, inserted)
+        version = self._version(Spine(items), base, start, end, inserted)
         version.values = packed
         return kind, version.number, len(packed)
 
@@ -179,20 +177,19 @@ class Preparer:
         """Return the stored version of a list of messages, with what came and went since its base."""
         cache = self._cache
         base = self._base(items, previous)
-        if base is not None and (live := base.live) is not None:
-            kept = len(live)
-            if kept <= len(items) and all(map(is_, live, items)) and self._unchanged(items, kept):
+        if base is not None and base.newest and base.spine.begins(items):
+            kept = base.length
+            if self._unchanged(items, kept):
                 if kept == len(items):
                     return base, [], []
-                added = [self._item(item, f"{path}[{n}]") for n, item in enumerate(items[kept:], kept)]
-                version = self._version([*base.items, *added], base, kept, 0, added)
-                version.bind(items, cache, base)
-                return version, added, []
+                fresh = items[kept:]
+                added = [self._item(item, f"{path}[{n}]") for n, item in enumerate(fresh, kept)]
+                return self._grown(base, added, fresh), added, []
         turn = _open_turn(items)
         elements = [self._item(item, f"{path}[{n}]", check=n >= turn) for n, item in enumerate(items)]
         for known in (base, *cache.recent):
-            if known is not None and known.items == elements:
-                known.bind(items, cache)
+            if known is not None and known.newest and known.spine.items == elements:
+                known.spine.bind(items, cache)
                 cache.add_list(known)
                 return known, [], []
         old = base.items if base is not None else []
@@ -200,8 +197,9 @@ class Preparer:
         end = _common(old[start:][::-1], elements[start:][::-1])
         inserted = elements[start : len(elements) - end]
         removed = old[start : len(old) - end]
-        version = self._version(elements, base, start, end, inserted)
-        version.bind(items, cache)
+        spine = Spine(elements)
+        version = self._version(spine, base, start, end, inserted)
+        spine.bind(items, cache)
         return version, inserted, removed
 
     def _base(self, items: list[Any], previous: Entry | None) -> ListVersion | None:
@@ -218,23 +216,44 @@ class Preparer:
                 return version
         return next((v for v in reversed(cache.recent) if v.live is not None), None)
 
-    def _version(
-        self, items: list[Element], base: ListVersion | None, start: int, end: int, inserted: list[Element]
-    ) -> ListVersion:
+    def _grown(self, base: ListVersion, added: list[Element], live: list[Any]) -> ListVersion:
+        """Store a version that has more at its end, on the spine of the one before."""
+        length = base.length
+        base.spine.grow(added, live, self._cache)
         number = self._take()
-        changes = 0
+        changes = base.changes + len(added)
+        self.changes[number] = base.number, added, []
+        if self._is_due(base, number, changes, length + len(added)):
+            version = ListVersion(number, number, 0, base.spine, length + len(added))
+            row = SequenceRow(number, number, None, 0, 0, base.spine.items)
+        else:
+            version = ListVersion(number, base.root, changes, base.spine, length + len(added))
+            row = SequenceRow(number, base.root, base.number, 0, 0, added)
+        return self._stored(version, row)
+
+    def _version(
+        self, spine: Spine, base: ListVersion | None, start: int, end: int, inserted: list[Element]
+    ) -> ListVersion:
+        """Store a version with a spine of its own, as changes to another where there is one."""
+        number = self._take()
+        items = spine.items
         if base is not None:
-            removed = len(base.items) - start - end
+            removed = base.length - start - end
             changes = base.changes + len(inserted) + (removed > 0)
             self.changes[number] = base.number, inserted, base.items[start : start + removed]
+            if not self._is_due(base, number, changes, len(items)):
+                row = SequenceRow(number, base.root, base.number, base.length - start, removed, inserted)
+                return self._stored(ListVersion(number, base.root, changes, spine, len(items)), row)
+        row = SequenceRow(number, number, None, 0, 0, items)
+        return self._stored(ListVersion(number, number, 0, spine, len(items)), row)
+
+    def _is_due(self, base: ListVersion, number: int, changes: int, length: int) -> bool:
+        """Tell whether a version is to be stored whole."""
         # A base with a greater number was stored by a process that claimed its numbers later.
-        if base is None or base.number > number or changes > max(_SHORT_LIST, len(items) // 2):
-            version = ListVersion(number, number, 0, items)
-            row = SequenceRow(number, number, None, 0, 0, items)
-        else:
-            version = ListVersion(number, base.root, changes, items)
-            row = SequenceRow(number, base.root, base.number, len(base.items) - start, removed, inserted)
-        self._rows.sequences.append((number, packing.pack_sequence(row)))
+        return base.number > number or changes > max(_SHORT_LIST, length // 2)
+
+    def _stored(self, version: ListVersion, row: SequenceRow) -> ListVersion:
+        self._rows.sequences.append((version.number, packing.pack_sequence(row)))
         self._cache.add_list(version)
         return version
 
@@ -244,7 +263,7 @@ class Preparer:
         for n in range(kept - 1, -1, -1):
             message = items[n]
             item = by_object.get(id(message))
-            if item is None or not _same(message, item):
+            if item is None or not item.holds(message):
                 return item is None and not isinstance(message, BaseMessage)
             if isinstance(message, HumanMessage):
                 break
@@ -264,11 +283,11 @@ class Preparer:
         cache = self._cache
         item = cache.by_object.get(id(message))
         if item is not None and item.message is message:
-            if (not check and item.message_id == message.id) or _same(message, item):
+            if (not check and item.message_id == message.id) or item.holds(message):
                 return item.number
         elif message.id is not None:
             item = cache.by_message_id.get(message.id)
-            if item is not None and _same(message, item):
+            if item is not None and item.holds(message):
                 item = item.again(message)
                 cache.by_object[id(message)] = item
                 cache.items[item.number] = item
@@ -292,7 +311,7 @@ class Preparer:
         else:
             number = self._new(codec, message_id, body)
             cache.bodies[body] = number
-        item = Item(number, message, snapshot(message))
+        item = Item(number, message, self._serde, None if codec == packing.MESSAGE_REFS else body)
         cache.add_item(item, 4 * len(body) + 400)
         self.new_messages.append(item)
         return number
@@ -313,16 +332,6 @@ class Preparer:
         number = ref.next_content
         ref.next_content = number + 1
         return number
-
-
-def _same(message: BaseMessage, item: Item) -> bool:
-    """Tell whether a message is what was stored, to the type of every value: 1 is not True."""
-    if not matches(message, item.snapshot):
-        return False
-    try:
-        return marshal.dumps(message.__dict__, 2) == marshal.dumps(item.snapshot.values, 2)
-    except ValueError:
-        return False  # a value that only the serializer tells apart: store it again
 
 
 def _open_turn(items: list[Any]) -> int:
