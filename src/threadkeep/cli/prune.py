@@ -67,9 +67,9 @@ def prune(
     with opened(db, owner) as memory:
         for thread in threads or ():
             memory.threads.stats(thread)
-        report = _run(memory, threads, plan, dry_run=True)
-        if not dry_run and _removed(report):
-            confirm(f"remove {_what(report)}", yes=yes)
+        report = _run(memory, threads, plan, dry_run=dry_run or not yes)
+        if not dry_run and not yes and _removed(report):
+            confirm(f"remove {_what(report)}", yes=False)
             report = _run(memory, threads, plan, dry_run=False)
         disk = memory.size()
     if as_json:
