@@ -151,9 +151,6 @@ def test_a_put_and_its_writes_on_a_full_disk(place: Path) -> None:
     in_child(child)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the put behind a failed input says StaleRun: the input's own failure is dropped"
-)
 def test_a_queued_input_that_did_not_fit_is_told(place: Path) -> None:
     """What `put` had only queued is not lost in silence: the run's next call says that it failed."""
     path = place / "threads.db"

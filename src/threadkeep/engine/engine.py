@@ -21,6 +21,7 @@ from threadkeep.engine.cache import Head, ThreadCache, Threads
 from threadkeep.engine.puts import prepare_put, prepare_writes
 from threadkeep.engine.recording import MESSAGES
 from threadkeep.engine.requests import PutRequest, WritesRequest
+from threadkeep.errors import NotADatabase, StaleRun, ThreadkeepError
 from threadkeep.ops import load, packing, put
 from threadkeep.ops.load import Loaded, Stored
 from threadkeep.ops.names import Names
@@ -104,7 +105,7 @@ class Engine:
 
     def _serve(self, request: Read | Write | Settle) -> Any:
         if isinstance(request, Read):
-            return self.driver.read(request.op)
+            return self.driver.read(self._whole(request.op))
         if isinstance(request, Write):
             return self.driver.write(request.op)
         if request.now or not request.work.wait(self.driver.linger):
@@ -129,11 +130,24 @@ class Engine:
 
     async def _aserve(self, request: Read | Write | Settle) -> Any:
         if isinstance(request, Read):
-            return await self.driver.aread(request.op)
+            return await self.driver.aread(self._whole(request.op))
         if isinstance(request, Write):
             return await self.driver.awrite(request.op)
         await self.driver.settled(request.work, now=request.now)
         return None
+
+    def _whole(self, op: Op[T]) -> Op[T]:
+        """Read, and say what it means when something that is referred to is not there."""
+        try:
+            return (yield from op)
+        except LookupError as error:
+            if isinstance(error, ThreadkeepError):
+                raise
+            raise NotADatabase(
+                f"what is stored in {self.driver.url!r} is damaged: {error} cannot be "
+                f"found; `threadkeep doctor --db {self.driver.url}` says more. Restore a backup, or delete the thread",
+                where=self.driver.url,
+            ) from error
 
     # threads
 
@@ -283,8 +297,9 @@ class Engine:
             return
         yield Settle(work, True)
         if work.error is not None:
-            self._take_failure(ref, request.parent_id)
-            raise work.error
+            first = self._take_failure(ref, request.parent_id)
+            # The input that this continues may have failed first: that is what there is to know.
+            raise first if first is not None and not isinstance(first, StaleRun) else work.error
 
     def _parent(self, cache: ThreadCache, namespace: str, parent_id: bytes | None) -> Flow[Head | None]:
         if parent_id is None:
