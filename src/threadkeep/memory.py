@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -90,6 +90,13 @@ class Memory:
 
         for item in types:
             self._engine.serde.allow(*declared_types(item))
+
+    def upgrade(self, cls: type, function: Callable[[dict[str, Any]], Any]) -> None:
+        """Declare a type, and a function that makes one of stored fields that do not fit the class any more.
+
+        Raises ConfigurationError for a type that has no fields of its own.
+        """
+        self._engine.serde.upgrade(cls, function)
 
     def stats(self, *, progress: Progress | None = None) -> tuple[ThreadStats, ...]:
         """Return bytes and rows of every thread of every owner, largest first; no value is decoded.

@@ -63,7 +63,7 @@ class Shape:
         short = self.cls.__qualname__
         raise SerializationError(
             f"a stored {self.name!r} does not fit its class any more ({why}); register a function from the "
-            f"stored fields to the new object: serde.upgrade({short}, function)",
+            f"stored fields to the new object: memory.upgrade({short}, function)",
             path="",
             type_name=self.name,
         )
