@@ -117,7 +117,7 @@ def test_a_failing_call_is_one_line_and_the_same_text_repeats_the_turn(
     held = hold(memory, ["one", "two", "two"], model)
     assert held.status == 0
     assert capsys.readouterr().err == (
-        "Error: the model did not answer (ValueError: the line is down); /retry asks again\n"
+        "Error: no answer came (ValueError: the line is down); /retry asks again\n"
     )
     assert said(memory) == ["human: one", "ai: you said one", "human: two", "ai: you said two"]
     assert model.seen[1] == model.seen[2] == ["human: one", "ai: you said one", "human: two"]
@@ -353,7 +353,7 @@ def test_the_same_command_goes_on(command: Any, url: str) -> None:
 def test_the_status_of_a_pipe_whose_last_call_failed_is_1(command: Any, url: str) -> None:
     status, out, err = command("--db", url, given="hi\n", reply=Failing(1))
     assert status == 1
-    assert err == "Error: the model did not answer (ValueError: the line is down); /retry asks again\n"
+    assert err == "Error: no answer came (ValueError: the line is down); /retry asks again\n"
     assert "turn" not in out
 
 
