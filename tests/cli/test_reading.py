@@ -173,11 +173,11 @@ def test_the_last_messages_keep_their_numbers(db: str) -> None:
 
 def test_branches_of_a_transcript(db: str) -> None:
     now = said("show", "ticket", "--db", db)
-    assert "2 messages · branch 1 (there is also 0)" in now
+    assert "2 messages · branch 1 (others: 0)" in now
     assert "Green is fine." in now
     assert '{"team": "support", "n": 3, "a key": "x=y"}' in now
     before = said("show", "ticket", "--db", db, "--branch", "0")
-    assert "3 messages · branch 0 (there is also 1)" in before
+    assert "3 messages · branch 0 (others: 1)" in before
     assert "Green is fine." not in before
     found = document("show", "ticket", "--db", db)
     assert [(b["branch"], b["parent"], b["current"]) for b in found["branches"]] == [

@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from tests.cli.kit import unstyled
 from threadkeep.cli import documents, options, output
 from threadkeep.cli.changes import changes, same
-from threadkeep.cli.text import block, counted, one_line, safe, shown_id, size
+from threadkeep.cli.text import block, counted, one_line, safe, short_moment, shown_id, size
 from threadkeep.cli.transcript import body, heading
 from threadkeep.errors import ConfigurationError
 from threadkeep.serde import UnknownType
@@ -87,6 +87,12 @@ def test_sizes(count: int, text: str) -> None:
 
 def test_counts() -> None:
     assert [counted(n, "thread") for n in (0, 1, 2000)] == ["0 threads", "1 thread", "2,000 threads"]
+
+
+def test_a_time_of_another_year_is_its_day() -> None:
+    when = datetime(2026, 11, 30, 8, 5, 9).astimezone()
+    assert short_moment(when, datetime(2026, 12, 24)) == "11-30 08:05:09"
+    assert short_moment(when, datetime(2027, 1, 1)) == "2026-11-30"
 
 
 # options

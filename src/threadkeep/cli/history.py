@@ -10,7 +10,7 @@ from threadkeep.cli import documents, find, options
 from threadkeep.cli.app import app
 from threadkeep.cli.opening import opened
 from threadkeep.cli.output import Column, print_json, print_table, remark
-from threadkeep.cli.text import moment, one_line
+from threadkeep.cli.text import one_line, short_moment
 from threadkeep.models import CheckpointInfo
 
 
@@ -66,7 +66,7 @@ def _print(found: list[CheckpointInfo]) -> None:
                 str(info.step),
                 one_line(info.source),
                 f"{info.messages:,}",
-                moment(info.created)[5:],
+                short_moment(info.created),
                 *((str(info.branch),) if branches else ()),
                 one_line(info.checkpoint_id),
             )

@@ -26,7 +26,7 @@ Database = Annotated[
 Owner = Annotated[
     str, typer.Option("--owner", metavar="NAME", help="Whose threads; without it, those of no owner.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON; the keys are documented.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON; docs/cli.md lists its keys.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 ThreadArgument = Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id.")]
 

@@ -104,10 +104,10 @@ def _print_head(
     others = ", ".join(str(found.branch) for found in branches if found.branch != branch)
     facts = [
         counted(len(messages), "message"),
-        *([f"branch {branch} (there is also {others})"] if others else []),
+        *([f"branch {branch} (others: {others})"] if others else []),
         counted(info.checkpoints, "checkpoint"),
         info.status,
-        f"updated {moment(info.updated)}",
+        f"updated {moment(info.updated)[:16]}",
     ]
     console.print(Text(" · ".join(facts), style="dim"), soft_wrap=True)
     if info.metadata:

@@ -59,6 +59,12 @@ def moment(when: datetime) -> str:
     return when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
+def short_moment(when: datetime, now: datetime | None = None) -> str:
+    """Return a time to the second without its year, or only the day when that was another year."""
+    local = when.astimezone()
+    return local.strftime("%m-%d %H:%M:%S" if local.year == (now or datetime.now()).year else "%Y-%m-%d")
+
+
 def _is_plain(char: str) -> bool:
     return unicodedata.category(char) not in _UNSAFE
 

@@ -10,7 +10,7 @@ from threadkeep.cli import documents, options
 from threadkeep.cli.app import app
 from threadkeep.cli.opening import opened
 from threadkeep.cli.output import Column, print_json, print_table, remark
-from threadkeep.cli.text import moment, one_line
+from threadkeep.cli.text import one_line, short_moment
 from threadkeep.models import Call
 
 _Line = tuple[tuple[str, ...], list[Call]]
@@ -50,7 +50,7 @@ def usage(
         remark("No model call of this thread reported its tokens.")
     elif each:
         columns = [Column("AT"), Column("MODEL", "text")]
-        _print(columns, [((moment(call.at)[5:], _model(call.model)), [call]) for call in calls])
+        _print(columns, [((short_moment(call.at), _model(call.model)), [call]) for call in calls])
     else:
         lines: list[_Line] = [((_model(name), f"{len(of):,}"), of) for name, of in models.items()]
         if len(lines) > 1:
