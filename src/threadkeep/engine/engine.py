@@ -8,7 +8,9 @@ thread's lock, and then waits for the next transaction.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -85,6 +87,14 @@ class Engine:
         self._failures: OrderedDict[tuple[bytes, bytes], BaseException] = OrderedDict()
         self._failing = threading.Lock()
         driver.read(self.names.refresh())
+        _ENGINES.add(self)
+
+    def _begin_anew(self) -> None:
+        # In a forked child what was at hand may have been half changed, and its locks be held, by
+        # threads that are gone.
+        self.threads = Threads()
+        self._failures = OrderedDict()
+        self._failing = threading.Lock()
 
     # running flows
 
@@ -488,6 +498,18 @@ def _is_whole(head: Head, messages: int) -> bool:
     """Tell whether a state still has every message of its thread's record."""
     entry = head.values.get(MESSAGES, ())
     return entry[2] == messages if len(entry) == 3 else messages == 0
+
+
+_ENGINES: weakref.WeakSet[Engine] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for engine in list(_ENGINES):
+        engine._begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class _Prepared:

@@ -47,7 +47,7 @@ class SQLiteDriver:
         self._writer: sqlite3.Connection | None = None
         self._readers: list[sqlite3.Connection] = []
         self._pool: ThreadPoolExecutor | None = None
-        self._pid = os.getpid()
+        self._forked = False
         self._accepting = True
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -56,6 +56,8 @@ class SQLiteDriver:
         self._open(create)
         self._at_exit = weakref.finalize(self, lambda: None)
         atexit.register(_close_at_exit, weakref.ref(self))
+        with _REGISTRY:
+            _DRIVERS.add(self)
 
     @property
     def closed(self) -> bool:
@@ -277,12 +279,11 @@ class SQLiteDriver:
         with self._wake:
             if self._due is None or due < self._due:
                 self._due = due
-                if self._thread is None or self._pid != os.getpid():
+                if self._thread is None:
                     self._start_thread()
                 self._wake.notify()
 
     def _start_thread(self) -> None:
-        self._check_fork()
         self._thread = threading.Thread(target=self._flush_loop, name="threadkeep-writer", daemon=True)
         self._thread.start()
 
@@ -385,26 +386,24 @@ class SQLiteDriver:
 
     def _connection(self) -> sqlite3.Connection:
         self._check_open()
-        self._check_fork()
+        if self._forked and self.path is None:
+            raise StorageError(
+                "a memory:// database cannot be used in a forked process; open one in the child"
+            )
         if self._writer is None:
             self._writer = self._retried(lambda: self._connect(False))
         return self._writer
 
-    def _check_fork(self) -> None:
-        # A SQLite connection must not cross a fork: the child forgets the parent's and opens its own.
-        if self._pid == os.getpid():
-            return
-        if self.path is None:
-            raise StorageError(
-                "a memory:// database cannot be used in a forked process; open one in the child"
-            )
+    def _begin_anew(self) -> None:
+        # In a forked child the parent's threads are gone, with whatever lock they held, its queued
+        # writes are its own to commit, and its SQLite connections must not even be closed.
+        self._forked = True
+        self._writing, self._wake = threading.RLock(), threading.Condition(threading.Lock())
         _ABANDONED.extend([self._writer, *self._readers])
-        self._writer, self._readers, self._pool, self._thread = None, [], None, None
-        self._queue.clear()
-        self._pid = os.getpid()
+        self._writer, self._readers, self._queue = None, [], deque()
+        self._pool = self._thread = self._due = None
 
     def _take_reader(self) -> sqlite3.Connection:
-        self._check_fork()
         try:
             return self._readers.pop()
         except IndexError:
@@ -426,7 +425,6 @@ class SQLiteDriver:
 
     def _executor(self) -> ThreadPoolExecutor:
         with self._wake:
-            self._check_fork()
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(_READERS, "threadkeep-read")
             return self._pool
@@ -484,25 +482,19 @@ class SQLiteDriver:
                 if not self._accepting:
                     return
                 self._accepting = False
-            if self._pid == os.getpid():
-                self.flush()
+            self.flush()
             self._closed = True
         with self._wake:
             self._due = 0.0 if self._thread is not None else None
             self._wake.notify_all()
-        if (
-            self._thread is not None
-            and self._thread is not threading.current_thread()
-            and self._pid == os.getpid()
-        ):
+        if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
-        if self._pool is not None and self._pid == os.getpid():
+        if self._pool is not None:
             self._pool.shutdown(wait=True)
-        if self._pid == os.getpid():
-            self._close_readers()
-            if self._writer is not None:
-                self._writer.close()
-        self._readers, self._writer = [], None
+        self._close_readers()
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = None
 
 
 class _Translated:
@@ -523,6 +515,37 @@ class _Translated:
 
 
 _ABANDONED: list[sqlite3.Connection | None] = []
+_DRIVERS: weakref.WeakSet[SQLiteDriver] = weakref.WeakSet()
+_REGISTRY = threading.Lock()
+_held: list[SQLiteDriver] = []
+
+
+def _before_fork() -> None:
+    # SQLite notes in this process's memory who holds the write lock: a child that is forked in the
+    # middle of a transaction would wait for ever for one that nobody ends.
+    _REGISTRY.acquire()
+    _held.extend(driver for driver in _DRIVERS if not driver.closed)
+    for driver in _held:
+        driver._writing.acquire()
+
+
+def _after_in_parent() -> None:
+    while _held:
+        _held.pop()._writing.release()
+    _REGISTRY.release()
+
+
+def _after_in_child() -> None:
+    _held.clear()
+    for driver in _DRIVERS:
+        driver._begin_anew()
+    _REGISTRY.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+    )
 
 
 def _split(sql: str) -> list[str]:
