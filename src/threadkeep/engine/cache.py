@@ -375,6 +375,12 @@ class Threads:
                     break
             return kept
 
+    def keep(self, cache: ThreadCache) -> None:
+        """Keep what one work was prepared with, unless another was kept meanwhile or it is of no use."""
+        with self._lock:
+            if not cache.dropped:
+                self._kept.setdefault(cache.ref.digest, cache)
+
     def _evict(self) -> bool:
         for digest, cache in self._kept.items():
             if cache.last_work is None or cache.last_work.done:

@@ -21,7 +21,8 @@ from threadkeep.models import CheckpointInfo
 from threadkeep.ops import load, transcript
 from threadkeep.ops.rows import SOURCES, ThreadRef
 
-_ATTEMPTS = 16
+_ATTEMPTS = 256
+"""Each attempt that fails is one by which another append has been stored."""
 
 
 def append(engine: Engine, ref: ThreadRef, messages: Any) -> Flow[CheckpointInfo]:

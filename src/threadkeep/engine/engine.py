@@ -28,7 +28,7 @@ from threadkeep.ops import load, packing, put
 from threadkeep.ops.load import Loaded, Stored
 from threadkeep.ops.names import Names
 from threadkeep.ops.rows import ThreadRef
-from threadkeep.ops.threads import find
+from threadkeep.ops.threads import ThreadRow, find
 from threadkeep.serde import Serde
 
 T = TypeVar("T")
@@ -182,11 +182,7 @@ class Engine:
         return self._add_cache(ref, row)
 
     def _add_cache(self, like: ThreadRef, row: Any) -> ThreadCache:
-        ref = ThreadRef(like.owner, like.thread_id, like.digest)
-        if row is not None:
-            ref.key, ref.version, ref.sweep = row.id, row.version, row.sweep
-            ref.claimed = ref.next_content = row.next_content
-        return self.threads.add(ThreadCache(ref))
+        return self.threads.add(_new_cache(like, row))
 
     # checkpoints
 
@@ -214,7 +210,7 @@ class Engine:
 
     def _loaded_view(self, ref: ThreadRef, namespace: str, newest: bool, loaded: Loaded, live: bool) -> View:
         cache = self.threads.get(ref.digest)
-        if cache is not None and (cache.ref.key != loaded.row.id or cache.ref.sweep != loaded.row.sweep):
+        if cache is not None and not _fits(cache, loaded.row):
             self.threads.drop(cache)
             cache = None
         head = self.head(loaded.manifest, namespace)
@@ -320,6 +316,9 @@ class Engine:
         if cache.last_work is not None and not cache.last_work.done:
             yield Settle(cache.last_work, True)
         loaded = yield Read(load.load(cache.ref, namespace, parent_id, self.names, hidden=True))
+        if loaded is not None and not _fits(cache, loaded.row):
+            self.threads.drop(cache)
+            return None
         return self._keep(cache, namespace, loaded)
 
     def _keep(self, cache: ThreadCache, namespace: str, loaded: Loaded | None) -> Head | None:
@@ -354,9 +353,7 @@ class Engine:
             return new is not None
 
         def refresh() -> None:
-            # What the first preparation left there was not stored, and must not be referred to.
-            self.threads.drop(state.cache)
-            fresh = self._reload(cache.ref)
+            fresh = self._reload(state.cache)
             base = self._reload_head(fresh, request.namespace, request.parent_id)
             old = self._reload_head(fresh, request.namespace, identifier)
             with fresh.lock:
@@ -385,9 +382,7 @@ class Engine:
             state.names = bool(new.rows.names)
 
         def refresh() -> None:
-            # What the first preparation left there was not stored, and must not be referred to.
-            self.threads.drop(state.cache)
-            fresh = self._reload(cache.ref)
+            fresh = self._reload(state.cache)
             with fresh.lock:
                 prepare(fresh)
 
@@ -409,9 +404,13 @@ class Engine:
         cache.last_work = work
 
     def _work(self, state: _Prepared, refresh: Callable[[], None], place: tuple[bytes, bytes] | None) -> Work:
+        first = state.cache
+
         def settled() -> None:
             if work.error is None:
                 state.cache.ref.commit()
+                if state.cache is not first:
+                    self.threads.keep(state.cache)
                 if state.names:
                     self.driver.read(self.names.refresh())
                 return
@@ -424,22 +423,14 @@ class Engine:
         )
         return work
 
-    def _reload(self, ref: ThreadRef) -> ThreadCache:
-        """Return a cache that fits the database again, for a work whose preparation does not."""
-        old = self.threads.get(ref.digest)
-        fresh = ThreadRef(ref.owner, ref.thread_id, ref.digest)
-        row = self.driver.read(find(fresh))
-        if old is not None:
-            now = old.ref
-            if row is None:
-                fits = now.key is None
-            else:
-                free = now.next_content <= now.claimed or row.next_content == now.claimed
-                fits = free and (row.id, row.sweep) == (now.key, now.sweep)
-            if fits:
-                return old
-            self.threads.drop(old)
-        return self._add_cache(fresh, row)
+    def _reload(self, cache: ThreadCache) -> ThreadCache:
+        """Return a new cache that fits the database, for a work whose preparation does not.
+
+        It is this work's alone until that is stored: what stands in any other cache may belong to works
+        that come later, or never, and must not be referred to.
+        """
+        self.threads.drop(cache)
+        return _new_cache(cache.ref, self.driver.read(find(cache.ref)))
 
     def _reload_head(self, cache: ThreadCache, namespace: str, identifier: bytes | None) -> Head | None:
         if identifier is None:
@@ -510,6 +501,21 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+def _fits(cache: ThreadCache, row: ThreadRow) -> bool:
+    # What others have stored under numbers that this process has not claimed may be numbers that it
+    # has given to values of its own meanwhile.
+    ref = cache.ref
+    return ref.key == row.id and ref.sweep == row.sweep and row.next_content <= ref.claimed
+
+
+def _new_cache(like: ThreadRef, row: Any) -> ThreadCache:
+    ref = ThreadRef(like.owner, like.thread_id, like.digest)
+    if row is not None:
+        ref.key, ref.version, ref.sweep = row.id, row.version, row.sweep
+        ref.claimed = ref.next_content = row.next_content
+    return ThreadCache(ref)
 
 
 class _Prepared:

@@ -369,6 +369,8 @@ def peek(
     row = yield from find(thread)
     if row is None or row.id != thread.key or row.version != thread.version or row.sweep != thread.sweep:
         return None
+    if row.next_content > thread.claimed:
+        return None
     space = 0
     if namespace:
         rows = yield Statement("namespace", (row.id, encode_text(namespace)))
