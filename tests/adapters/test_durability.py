@@ -18,6 +18,8 @@ import threadkeep
 
 from .kit import Counted, Drive, Log, echo, human, texts, thread
 
+pytestmark = pytest.mark.crosswise
+
 MODES = ["sync", "async", "exit"]
 
 

@@ -12,6 +12,8 @@ from langgraph.types import Command, RetryPolicy, interrupt
 
 from .kit import Drive, texts, thread
 
+pytestmark = pytest.mark.crosswise
+
 
 def test_previous_is_the_last_return_value(saver: Any, drive: Drive) -> None:
     @entrypoint(checkpointer=saver)

@@ -13,6 +13,8 @@ from langgraph.types import Command, Interrupt, Send, interrupt
 
 from .kit import Drive, Log, calls_all, human, says, script, texts, thread, tool_user
 
+pytestmark = pytest.mark.crosswise
+
 
 def asking(saver: Any, *names: str, before: list[str] | None = None) -> tuple[Any, dict[str, int]]:
     """A graph with a node for each name, all in one step, that ask and log the answer."""

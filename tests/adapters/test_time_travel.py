@@ -14,6 +14,8 @@ from langgraph.types import Command, StateUpdate, interrupt
 
 from .kit import Drive, Log, calls, echo, human, says, script, texts, thread, tool_user
 
+pytestmark = pytest.mark.crosswise
+
 
 def abc(saver: Any, runs: list[str] | None = None, **options: Any) -> Any:
     """Three nodes in a row that log their names."""
