@@ -23,7 +23,8 @@ def history(
     limit: Annotated[int, typer.Option(metavar="N", parser=options.count, help="How many at most.")] = 50,
     all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     cursor: Annotated[
-        str | None, typer.Option(metavar="CURSOR", help="Go on where the JSON of a page before ended.")
+        str | None,
+        typer.Option("--cursor", metavar="CURSOR", help="Go on where the JSON of a page before ended."),
     ] = None,
     db: options.Database = options.DB,
     owner: options.Owner = "",
