@@ -108,7 +108,7 @@ def _place(cursor: str, parts: int) -> tuple[int, ...]:
     numbers = str(cursor).split(".")
     if len(numbers) != parts or not all(n.isascii() and n.isdecimal() and len(n) < 19 for n in numbers):
         raise ConfigurationError(
-            f"cursor {cursor!r} is none that a page gave; pass page.cursor, or None to begin"
+            f"cursor {cursor!r} is none that a page gave; pass that of a page, or none to begin"
         )
     return tuple(int(n) for n in numbers)
 
