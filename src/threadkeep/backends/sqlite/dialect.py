@@ -69,7 +69,9 @@ def translate(error: sqlite3.Error, where: str, waited: float) -> Exception:
         )
     if code.startswith("SQLITE_CANTOPEN"):
         return errors.StorageError(
-            f"cannot open {where!r} ({error}); check that its folder exists and may be written", where=where
+            f"cannot open {where!r} ({error}); check that it is a file in a folder that exists, and that you may "
+            "read and write both",
+            where=where,
         )
     return errors.StorageError(
         f"database {where!r} failed with {code or type(error).__name__}: {error}", where=where
