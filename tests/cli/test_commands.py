@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -348,4 +349,8 @@ def test_json_is_all_there_is_on_stdout(db: str) -> None:
 
 
 def test_module_and_script_are_the_same() -> None:
-    assert process("--version").stdout == f"threadkeep {version('threadkeep')}\n"
+    expected = process("--help").stdout
+    script = Path(sys.executable).with_name("threadkeep")
+    for command_line in ([sys.executable, "-m", "threadkeep", "--help"], [str(script), "--help"]):
+        done = subprocess.run(command_line, env=environment(), capture_output=True, text=True, timeout=60)
+        assert (done.stdout, done.stderr) == (expected, "")
