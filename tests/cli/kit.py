@@ -93,7 +93,8 @@ def priced() -> AIMessage:
 
 def run(*args: str, env: Mapping[str, str] | None = None, input: str | None = None) -> Any:
     """Run a command in this process. An exception that is no exit is the test's failure."""
-    result = CliRunner().invoke(app, list(args), env=env, input=input)
+    neutral = dict.fromkeys(("THREADKEEP_DB", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"))
+    result = CliRunner().invoke(app, list(args), env={**neutral, **(env or {})}, input=input)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

@@ -67,13 +67,13 @@ def test_many_problems_are_cut_for_people_only(db: str, path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    "command", ["show weather", "show weather --checkpoint newest", "prune weather --yes"]
+    "command", ["show weather --checkpoint newest", "prune weather --yes", "show weather"]
 )
 def test_what_cannot_be_read_names_the_doctor(db: str, path: Path, command: str) -> None:
-    damage(path, "UPDATE sequences SET body = x'c1'", "DELETE FROM contents")
+    damage(path, "DELETE FROM contents" if command == "show weather" else "UPDATE sequences SET body = x'c1'")
     line = error(*command.split(), "--db", db)
-    assert "is damaged (" in line
-    assert line.endswith(f"`threadkeep doctor --db {db}` says more")
+    assert " is damaged" in line
+    assert f"`threadkeep doctor --db {db}` says more" in line
 
 
 def test_the_schema_makes_a_database(tmp_path: Path) -> None:
