@@ -24,7 +24,9 @@ SIZE = 24 * 1024
 
 def sentences() -> list[str]:
     """Return the project's own sentences."""
-    texts = [path.read_text("utf-8") for path in sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md"))]
+    texts = [
+        path.read_text("utf-8") for path in sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md"))
+    ]
     for path in sorted(ROOT.glob("src/**/*.py")) + sorted(ROOT.glob("bench/**/*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
@@ -42,8 +44,16 @@ def samples() -> list[bytes]:
     for n, text in enumerate(said * 3):
         more = f"{text} {draw.choice(said)} {draw.choice(said)}"
         usage = {"input_tokens": 40 + n, "output_tokens": 9 + n % 90, "total_tokens": 49 + n + n % 90}
-        told = {"model_name": draw.choice(["gpt-5-mini", "claude-sonnet-5", "gemini-3-flash"]), "finish_reason": "stop"}
-        call = {"name": "search", "args": {"query": text[:60], "limit": 5}, "id": f"call_{n:024x}", "type": "tool_call"}
+        told = {
+            "model_name": draw.choice(["gpt-5-mini", "claude-sonnet-5", "gemini-3-flash"]),
+            "finish_reason": "stop",
+        }
+        call = {
+            "name": "search",
+            "args": {"query": text[:60], "limit": 5},
+            "id": f"call_{n:024x}",
+            "type": "tool_call",
+        }
         made += [
             serde.message_body(HumanMessage(text)),
             serde.message_body(AIMessage(more, usage_metadata=usage, response_metadata=told)),
@@ -62,9 +72,13 @@ def main() -> None:
     split = len(made) * 4 // 5
     dictionary = zstandard.train_dictionary(SIZE, made[:split], level=3)
     TARGET.write_bytes(dictionary.as_bytes())
-    compressor = zstandard.ZstdCompressor(level=3, dict_data=dictionary, write_content_size=True, write_dict_id=False)
+    compressor = zstandard.ZstdCompressor(
+        level=3, dict_data=dictionary, write_content_size=True, write_dict_id=False
+    )
     before, after = sum(map(len, made[split:])), sum(len(compressor.compress(item)) for item in made[split:])
-    print(f"{TARGET.name}: {len(dictionary.as_bytes()):,} bytes; unseen samples shrink to {after / before:.2f}")
+    print(
+        f"{TARGET.name}: {len(dictionary.as_bytes()):,} bytes; unseen samples shrink to {after / before:.2f}"
+    )
 
 
 if __name__ == "__main__":

@@ -105,7 +105,8 @@ def test_finished_siblings_of_a_failed_task_do_not_run_again(saver: Any, drive: 
             deadline = time.monotonic() + 10
             while not {"good", "other"} <= stored and time.monotonic() < deadline:
                 time.sleep(0.002)
-                pending = saver.get_tuple(thread()).pending_writes
+                found = saver.get_tuple(thread())  # None while the input is on its way
+                pending = found.pending_writes if found else []
                 stored = {value[0] for _, channel, value in pending if channel == "log"}
             raise ValueError("bad failed")
         return {"log": ["bad"]}

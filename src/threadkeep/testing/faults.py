@@ -24,6 +24,7 @@ class CrashingDriver:
         self._driver = driver
         self._error: BaseException | type[BaseException] = Crash
         self._left: int | None = None
+        self._only_writes = False
         self.statements: list[str] = []
         self.writing: list[bool] = []
         self.stopped: str | None = None
@@ -43,10 +44,15 @@ class CrashingDriver:
         self.statements, self.writing = [], []
         self._left = self.stopped = None
 
-    def stop_before(self, number: int, error: BaseException | type[BaseException] = Crash) -> None:
-        """Raise `error` once, in the place of the n-th statement from now, 1 being the next."""
+    def stop_before(
+        self, number: int, error: BaseException | type[BaseException] = Crash, *, only_writes: bool = False
+    ) -> None:
+        """Raise `error` once, in the place of the n-th statement from now, 1 being the next.
+
+        With `only_writes` the statements of reading operations are not counted.
+        """
         self.watch()
-        self._left, self._error = number, error
+        self._left, self._error, self._only_writes = number, error, only_writes
 
     def read(self, op: Op[T]) -> T:
         """Run a reading operation."""
@@ -85,7 +91,7 @@ class CrashingDriver:
     def _pass(self, name: str, writes: bool) -> None:
         self.statements.append(name)
         self.writing.append(writes)
-        if self._left is None:
+        if self._left is None or (self._only_writes and not writes):
             return
         self._left -= 1
         if self._left == 0:

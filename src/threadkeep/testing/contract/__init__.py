@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from threadkeep.testing.contract.branching import BranchContract
 from threadkeep.testing.contract.channels import ChannelContract
+from threadkeep.testing.contract.concurrency import ConcurrencyContract
 from threadkeep.testing.contract.copying import CopyContract
 from threadkeep.testing.contract.fidelity import FidelityContract
 from threadkeep.testing.contract.history import HistoryContract
@@ -31,6 +32,7 @@ class StorageContract(
     RecordContract,
     SharingContract,
     LifecycleContract,
+    ConcurrencyContract,
 ):
     """Everything that a backend promises. Subclass it as `Test...`, and override `open`."""
 

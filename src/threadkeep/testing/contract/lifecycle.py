@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
