@@ -21,10 +21,13 @@ class Snapshot:
     `values` is the copy of the message's `__dict__`, for those who compare many at once.
     """
 
-    __slots__ = ("fields_set", "state", "values")
+    __slots__ = ("fields_set", "mutable", "state", "values")
+
+    mutable: list[tuple[str, Any]] | None
 
     def __init__(self, message: BaseMessage) -> None:
         cls, values, extra, private = _state(message)
+        self.mutable = None
         self.values: dict[str, Any] = _copy_dict(values)
         self.state = (cls, self.values, _copy(extra), _copy(private))
         self.fields_set = message.__pydantic_fields_set__.copy()
@@ -40,6 +43,7 @@ def owned_snapshot(message: BaseMessage) -> Snapshot:
     taken = Snapshot.__new__(Snapshot)
     taken.state = _state(message)
     taken.values = taken.state[1]
+    taken.mutable = None
     taken.fields_set = message.__pydantic_fields_set__
     return taken
 
@@ -61,13 +65,23 @@ def copy_of(snapshot: Snapshot, message_id: str | None = None) -> BaseMessage:
 
     A `message_id` that is not None replaces the id.
     """
-    cls, values, extra, private = snapshot.state
-    values = _copy_dict(values)
+    cls, stored, extra, private = snapshot.state
+    mutable = snapshot.mutable
+    if mutable is None:
+        mutable = [(name, item) for name, item in stored.items() if type(item) not in _ATOMIC]
+        snapshot.mutable = mutable
+    values = stored.copy()
+    for name, item in mutable:
+        values[name] = _copy(item)
     given = snapshot.fields_set.copy()
     if message_id is not None:
         values["id"] = message_id
         given.add("id")
-    message: BaseMessage = new_model(cls, values, given, _copy(extra), _copy(private))
+    if extra:
+        extra = _copy(extra)
+    elif extra is not None:
+        extra = {}
+    message: BaseMessage = new_model(cls, values, given, extra, _copy(private))
     return message
 
 
