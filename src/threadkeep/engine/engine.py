@@ -191,8 +191,15 @@ class Engine:
     ) -> Flow[View | None]:
         """Return a checkpoint, the newest when none is named; with `live` as a run's own objects."""
         cache = yield from self.settled(ref)
-        while cache is not None and checkpoint is None and (head := cache.newest.get(namespace)) is not None:
-            work = cache.last_work
+        while cache is not None and checkpoint is None:
+            with cache.lock:
+                head, work = cache.newest.get(namespace), cache.last_work
+            if head is None:
+                break
+            if cache.dropped or (work is not None and not work.done):
+                # It may be a checkpoint that is not stored yet, and may never be.
+                cache = yield from self.settled(ref)
+                continue
             found = yield Read(
                 load.peek(cache.ref, namespace, head.id, head.values.values(), self.names, cache)
             )
@@ -222,8 +229,10 @@ class Engine:
             adopt(cache, loaded.stored, head)
             if newest and not namespace:
                 cache.whole_record = _is_whole(head, loaded.row.messages)
-            # Only the newest checkpoint of a thread that stands at the version read here is the newest.
-            cache.remember(head, newest=newest and cache.ref.version == loaded.row.version)
+            # Only the newest checkpoint of a thread that stands at the version read here is the newest,
+            # and stays it when nothing is on its way.
+            quiet = cache.last_work is None or cache.last_work.done
+            cache.remember(head, newest=newest and quiet and cache.ref.version == loaded.row.version)
         return self._view(cache, head, loaded.writes, loaded.stored, True)
 
     def head(self, manifest: load.Manifest, namespace: str) -> Head:
