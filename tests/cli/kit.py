@@ -26,6 +26,8 @@ import threadkeep
 from tests.adapters.kit import script, thread, tool_user
 from threadkeep.cli import app
 
+_LOOKS = ("THREADKEEP_", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_")
+"""How the names begin of what would change a command's looks or database."""
 RED = "a\x1b[31mred\x07"
 SURROGATE = "\ud800x"
 _PR_CAPBSET_DROP = 24
@@ -93,7 +95,7 @@ def priced() -> AIMessage:
 
 def run(*args: str, env: Mapping[str, str] | None = None, input: str | None = None) -> Any:
     """Run a command in this process. An exception that is no exit is the test's failure."""
-    neutral = dict.fromkeys(("THREADKEEP_DB", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"))
+    neutral = dict.fromkeys(name for name in os.environ if name.startswith(_LOOKS))
     result = CliRunner().invoke(app, list(args), env={**neutral, **(env or {})}, input=input)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -148,8 +150,7 @@ def command(*args: str) -> list[str]:
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """This environment without what would change a command's looks or database."""
-    dropped = ("THREADKEEP_", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_LOOKS)}
     return {**kept, "TERM": "xterm-256color", **(extra or {})}
 
 

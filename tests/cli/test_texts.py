@@ -266,7 +266,11 @@ def test_a_list_that_became_something_else_is_a_value() -> None:
 # tables
 
 
-def test_a_table_keeps_ids_whole_and_cuts_texts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_keeps_ids_whole_and_cuts_texts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
     columns = [output.Column("ID", "id"), output.Column("TEXT", "text"), output.Column("N", "number")]
     output.print_table(columns, [("i" * 50, "t" * 200, "1,000"), ("j", "short", "2")])
     first, second, third = (line.rstrip() for line in capsys.readouterr().out.splitlines())
