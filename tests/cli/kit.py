@@ -176,6 +176,9 @@ def terminal(*args: str, answer: str = "", columns: int = 80) -> tuple[int, str]
     while time.monotonic() < deadline:
         ready, _, _ = select.select([screen], [], [], 1)
         if not ready:
+            if typed and answer:
+                # What is typed while a prompt sets the terminal up may be thrown away: type it again.
+                os.write(screen, answer.encode())
             continue
         try:
             data = os.read(screen, 65536)
