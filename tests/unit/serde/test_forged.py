@@ -206,7 +206,8 @@ def test_what_can_be_stored_can_be_read_from_within_a_deep_stack() -> None:
     data = CODEC.encode(value)
     assert _at_depth(sys.getrecursionlimit() // 2, lambda: CODEC.decode(data)) == value
     for work in (lambda: CODEC.decode(data), lambda: CODEC.encode(value)):
-        with pytest.raises(SerializationError, match="RecursionError"):
+        # Where the stack ends decides whether the hook was entered: C says only that it failed.
+        with pytest.raises(SerializationError, match=r"RecursionError|ext_hook failed"):
             _at_depth(sys.getrecursionlimit() - 100, work)
 
 
