@@ -62,16 +62,19 @@ class Work:
     def finish(self, error: BaseException | None = None) -> None:
         """Record the outcome and tell everybody who waits."""
         self.error = error
-        if self.settled is not None:
-            self.settled()
-        with self._lock:
-            self.done = True
-            event, callbacks = self._event, self._callbacks
-            self._callbacks = []
-        if event is not None:
-            event.set()
-        for callback in callbacks:
-            callback()
+        try:
+            if self.settled is not None:
+                self.settled()
+        finally:
+            # Whatever goes wrong there, those who wait are told.
+            with self._lock:
+                self.done = True
+                event, callbacks = self._event, self._callbacks
+                self._callbacks = []
+            if event is not None:
+                event.set()
+            for callback in callbacks:
+                callback()
 
     def wait(self, seconds: float | None) -> bool:
         """Wait until the work is settled, at most `seconds`; return whether it is."""

@@ -13,6 +13,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -421,7 +422,9 @@ class Engine:
                 if state.cache is not first:
                     self.threads.keep(state.cache)
                 if state.names:
-                    self.driver.read(self.names.refresh())
+                    # What was stored is stored: names that cannot be read now are read when they are met.
+                    with suppress(Exception):
+                        self.driver.read(self.names.refresh())
                 return
             self.threads.drop(state.cache)
             if place is not None:

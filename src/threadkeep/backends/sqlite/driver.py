@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import logging
 import os
 import sqlite3
 import threading
@@ -26,6 +27,7 @@ from threadkeep.backends.sqlite import dialect
 from threadkeep.errors import MemoryClosed, SchemaMissing, StorageBusy, StorageError, StorageFull
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 _ATTEMPTS = 8
 _READERS = 4
 _PAGE_SIZE = 4096
@@ -299,7 +301,11 @@ class SQLiteDriver:
                     self._wake.wait(delay)
                     continue
                 self._due = None
-            self.flush()
+            try:
+                self.flush()
+            except Exception:
+                # Each work has its outcome; without this thread nobody would settle the next ones.
+                _log.exception("what follows a commit to %r failed", self._where)
 
     def _commit(self, works: list[Work]) -> None:
         try:
@@ -313,16 +319,14 @@ class SQLiteDriver:
                     self._commit_one(work)
                 raise
             if isinstance(error, StorageBusy) or (len(works) == 1 and not isinstance(error, Retry)):
-                for work in works:
-                    work.finish(error)
+                _finish(works, error)
             elif len(works) == 1:
                 self._commit_one(works[0], first=error)
             else:
                 for work in works:
                     self._commit_one(work)
         else:
-            for work in works:
-                work.finish()
+            _finish(works)
 
     def _commit_one(self, work: Work, first: Exception | None = None) -> None:
         error: BaseException | None = first
@@ -544,6 +548,18 @@ def _after_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+
+
+def _finish(works: list[Work], error: BaseException | None = None) -> None:
+    """Settle every work, whatever goes wrong with one of them, and raise the first that did."""
+    first: BaseException | None = None
+    for work in works:
+        try:
+            work.finish(error)
+        except BaseException as problem:
+            first = first or problem
+    if first is not None:
+        raise first
 
 
 def _split(sql: str) -> list[str]:
