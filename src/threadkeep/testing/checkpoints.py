@@ -168,3 +168,43 @@ def _plain(place: Any) -> Any:
         return None
     inner = place["configurable"]
     return {**inner, "thread_id": str.__str__(inner["thread_id"])}
+
+
+def shown(memory: Memory, name: str) -> Any:
+    """Return all that a memory shows of a thread, without ids and times that differ from thread to thread."""
+    thread = memory.threads.get(name)
+    if not thread.exists():
+        return None
+    info = thread.info()
+    found = stored(memory, name)
+    places = {one["config"]["checkpoint_id"]: n for n, one in enumerate(found)}
+    checkpoints = [
+        {
+            "values": dict(sorted(one["checkpoint"]["channel_values"].items())),
+            "versions": dict(sorted(one["checkpoint"]["channel_versions"].items())),
+            "metadata": dict(sorted(one["metadata"].items())),
+            "namespace": one["config"]["checkpoint_ns"],
+            "parent": one["parent"] and places.get(one["parent"]["checkpoint_id"]),
+            "writes": one["writes"],
+        }
+        for one in found
+    ]
+    branches = thread.branches()
+    return {
+        "checkpoints": checkpoints,
+        "record": [list(thread.messages(branch=branch.branch)) for branch in branches],
+        "branches": [(branch.branch, branch.parent, branch.current) for branch in branches],
+        "title": (info.title, info.preview, dict(info.metadata), info.status),
+        "counts": (info.messages, info.checkpoints, thread.usage().calls),
+    }
+
+
+def renamed(value: Any, name: str, other: str) -> Any:
+    """Return what is shown of a thread as it would be of one of another name."""
+    if isinstance(value, str):
+        return value.replace(name, other)
+    if isinstance(value, dict):
+        return {renamed(key, name, other): renamed(item, name, other) for key, item in value.items()}
+    if isinstance(value, list):
+        return [renamed(item, name, other) for item in value]
+    return tuple(renamed(item, name, other) for item in value) if type(value) is tuple else value

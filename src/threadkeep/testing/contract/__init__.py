@@ -6,6 +6,7 @@ from threadkeep.testing.contract.branching import BranchContract
 from threadkeep.testing.contract.channels import ChannelContract
 from threadkeep.testing.contract.concurrency import ConcurrencyContract
 from threadkeep.testing.contract.copying import CopyContract
+from threadkeep.testing.contract.crashes import CrashContract
 from threadkeep.testing.contract.fidelity import FidelityContract
 from threadkeep.testing.contract.history import HistoryContract
 from threadkeep.testing.contract.identity import IdentityContract
@@ -33,6 +34,7 @@ class StorageContract(
     SharingContract,
     LifecycleContract,
     ConcurrencyContract,
+    CrashContract,
 ):
     """Everything that a backend promises. Subclass it as `Test...`, and override `open`."""
 

@@ -236,13 +236,9 @@ class ConcurrencyContract(Harness):
             one.close()
             return done
 
-        results: list[list[str]] = []
-        children = threading.Thread(
-            target=lambda: results.extend(in_child(partial(child, 1), partial(child, 2)))
-        )
-        children.start()
-        results.append(runs(0, memory))
-        children.join()
+        mine: list[str] = []
+        children = (partial(child, 1), partial(child, 2))
+        results = [*in_child(*children, before_wait=lambda: mine.extend(runs(0, memory))), mine]
         assert sorted(name for done in results for name in done) == sorted(_names(3, 12))
         _check_appended(memory, 3, 12)
         assert all(len(one["writes"]) == 1 for one in stored(memory))

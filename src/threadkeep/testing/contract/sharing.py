@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from threadkeep import Memory, StaleRun, ThreadkeepError
-from threadkeep.testing.checkpoints import Line, stored
+from threadkeep.testing.checkpoints import Line, renamed, shown, stored
 from threadkeep.testing.drive import Drive
 from threadkeep.testing.harness import Harness, Store, needs
 from threadkeep.testing.values import assert_same, assert_same_state, difference
@@ -117,11 +117,13 @@ class SharingContract(Harness):
                 else:
                     outcomes.append(_outcome(action, one, drive, thread))
             assert outcomes[0] == outcomes[1], name
-            shown = [
-                _shown(reader, drive, thread) for reader in (memory, elsewhere) for thread in (warm, cold)
+            seen = [
+                renamed(shown(reader, thread), thread, "thread")
+                for reader in (memory, elsewhere)
+                for thread in (warm, cold)
             ]
-            for one in shown[1:]:
-                assert difference(one, shown[0]) is None, name
+            for one in seen[1:]:
+                assert difference(one, seen[0]) is None, name
 
     @needs("shared")
     def test_a_run_that_was_overtaken_is_told(self, memory: Memory, store: Store, drive: Drive) -> None:
@@ -230,29 +232,3 @@ def _outcome(action: Callable[..., Any], *arguments: Any) -> Any:
     except ThreadkeepError as error:
         return type(error)
     return None
-
-
-def _shown(memory: Memory, drive: Drive, name: str) -> Any:
-    """Return all that a memory shows of a thread, without ids and times that differ from thread to thread."""
-    thread = memory.threads.get(name)
-    if not drive(thread.exists):
-        return None
-    info = drive(thread.info)
-    found = stored(memory, name)
-    places = {one["config"]["checkpoint_id"]: n for n, one in enumerate(found)}
-    return (
-        [
-            (
-                dict(sorted(one["checkpoint"]["channel_values"].items())),
-                dict(sorted(one["checkpoint"]["channel_versions"].items())),
-                one["metadata"].get("step"),
-                one["parent"] and places.get(one["parent"]["checkpoint_id"]),
-                one["writes"],
-            )
-            for one in found
-        ],
-        [list(drive(thread.messages, branch=branch.branch)) for branch in drive(thread.branches)],
-        [(b.branch, b.parent, b.current) for b in drive(thread.branches)],
-        (info.title, info.preview, dict(info.metadata), info.messages, info.checkpoints, info.status),
-        drive(thread.usage).calls,
-    )
