@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threadkeep import ids
 from threadkeep.backends.base import Op, Row
-from threadkeep.engine import records
+from threadkeep.engine import flows, records
 from threadkeep.engine.engine import Engine, Flow, Read
 from threadkeep.models import CompactReport, Problem, Progress, ThreadStats
 from threadkeep.ops import doctor as checking
@@ -53,7 +53,8 @@ def doctor(
     problems: list[Problem] = []
     if thread_id is not None:
         ref = engine.ref(owner, thread_id)
-        yield from records.info(engine, ref)
+        if not (yield from records.exists(engine, ref)):
+            raise flows.not_found(ref)
         problems += yield Read(checking.check_thread(ref.digest, ref.thread_id, engine.names))
         if progress is not None:
             progress(1, 1)
