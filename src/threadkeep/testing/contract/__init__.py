@@ -7,10 +7,12 @@ from threadkeep.testing.contract.channels import ChannelContract
 from threadkeep.testing.contract.concurrency import ConcurrencyContract
 from threadkeep.testing.contract.copying import CopyContract
 from threadkeep.testing.contract.crashes import CrashContract
+from threadkeep.testing.contract.damage import DamageContract
 from threadkeep.testing.contract.fidelity import FidelityContract
 from threadkeep.testing.contract.history import HistoryContract
 from threadkeep.testing.contract.identity import IdentityContract
 from threadkeep.testing.contract.lifecycle import LifecycleContract
+from threadkeep.testing.contract.properties import PropertyContract
 from threadkeep.testing.contract.pruning import PruneContract
 from threadkeep.testing.contract.puts import PutContract
 from threadkeep.testing.contract.recording import RecordContract
@@ -35,6 +37,8 @@ class StorageContract(
     LifecycleContract,
     ConcurrencyContract,
     CrashContract,
+    DamageContract,
+    PropertyContract,
 ):
     """Everything that a backend promises. Subclass it as `Test...`, and override `open`."""
 
