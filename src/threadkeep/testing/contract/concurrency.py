@@ -32,11 +32,12 @@ def at_once(*functions: Callable[[], Any]) -> None:
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=run, args=(function,)) for function in functions]
+    threads = [threading.Thread(target=run, args=(function,), daemon=True) for function in functions]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads), "a thread is stuck"
     if errors:
         raise errors[0]
 

@@ -214,6 +214,23 @@ class LifecycleContract(Harness):
         assert [m.text for m in drive(memory.threads.get("c").messages)] == ["from the child"]
 
     @needs("forks")
+    def test_a_fork_with_something_queued(self, memory: Memory) -> None:
+        """What the parent has queued is the parent's to store: the child waits for nothing and stores it not."""
+        memory._engine.driver.linger = 0.3
+        line = Line(memory, run=True)
+        line.put({"n": 0})
+        at = line.put({"__start__": 1}, source="input")
+
+        def child() -> list[Any]:
+            mine = Line(memory, run=True)
+            found = [mine.load().checkpoint["channel_values"], len(mine.tuples())]
+            memory.close()
+            return found
+
+        assert in_child(child) == [{"n": 0}, 1]
+        assert line.ids()[0] == at
+
+    @needs("forks")
     def test_a_fork_while_threads_write(self, memory: Memory) -> None:
         """A child forked in the middle of the parent's writes works, and the parent loses nothing."""
         stop = threading.Event()

@@ -29,6 +29,15 @@ ODD: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]
 """Fields of a checkpoint, and its metadata."""
 
+_UUID = "0195f3a0-1111-6000-8000-00000000000a"
+NAMES = [
+    *("x" * n for n in range(1, 42)), *("é" * n for n in (1, 7, 8, 9)), "\xff", "\xff" * 15, "\ud800", "a\x00", " ",
+    _UUID, _UUID.upper(), _UUID.replace("-", ""), "{" + _UUID + "}", f"urn:uuid:{_UUID}", f"{_UUID} ", _UUID[:-1],
+    f"lc_run--{_UUID}", f"lc_run--{_UUID}-0", f"lc_run--{_UUID}-1", f"run--{_UUID}-0", f"run-{_UUID}-0",
+    f"run-{_UUID}", f"lc_run--{_UUID.upper()}-0", "lc_run--", "lc_run---0", "run-" + "x" * 36 + "-0",
+]  # fmt: skip
+"""Texts of every length, UUIDs, and what looks like one."""
+
 
 def _chat(*texts: str) -> list[Any]:
     return [HumanMessage(text, id=f"id-{text}") for text in texts]
@@ -147,6 +156,26 @@ class PutContract(Harness):
             assert_same({key: found.checkpoint[key] for key in made}, made)
             assert found.checkpoint.keys() - made.keys() <= {"pending_sends"}
             assert_same(dict(sorted(found.metadata.items())), dict(sorted(metadata.items())))
+
+    def test_ids_of_every_form(self, memory: Memory, drive: Drive) -> None:
+        """Ids of checkpoints, tasks and messages are any text, and come back as they were given."""
+        line = Line(memory, drive=drive)
+        for name in NAMES:
+            said = [HumanMessage("x", id=name), AIMessage("y", id=f"{name}-0")]
+            assert line.put({"messages": said}, checkpoint_id=name) == name
+            line.write([("messages", said)], task=name)
+            assert line.get().checkpoint["id"] == name
+            assert_same(line.pending(name), [(name, "messages", said)])
+            assert [m.id for m in line.values(name)["messages"]] == [name, f"{name}-0"]
+        assert line.ids() == NAMES[::-1]
+        assert [found.parent_config for found in line.tuples()][:-1] == [
+            config("t", name) for name in NAMES[-2::-1]
+        ]
+        everyone = [name for each in NAMES for name in (each, f"{each}-0")]
+        said_ids = [m.id for m in drive(memory.threads.get("t").messages)]
+        assert sorted(map(repr, said_ids)) == sorted(map(repr, dict.fromkeys(everyone)))
+        for name in NAMES:
+            assert drive(memory.threads.get("t").state, name).checkpoint.checkpoint_id == name
 
     def test_a_checkpoint_whose_parent_is_unknown(self, memory: Memory, drive: Drive) -> None:
         """A program that is no graph's run may name a parent that is not stored, and is told it again."""

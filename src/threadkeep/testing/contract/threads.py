@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from threadkeep import ConfigurationError, Memory, ThreadInfo, ThreadNotFound
 from threadkeep.testing.checkpoints import Line
 from threadkeep.testing.drive import Drive
-from threadkeep.testing.harness import Harness
+from threadkeep.testing.harness import Harness, needs
 
 LABELS: list[Any] = [
     1,
@@ -123,6 +123,16 @@ class ThreadListContract(Harness):
         drive(memory.threads.get("b").update, metadata={f"{name}x": {"v": 1}, "other": {name: {"v": 1}}})
         assert _names(drive(memory.threads.list, metadata={name: {"v": 1}})) == ["a"]
         assert dict(drive(memory.threads.get("a").info).metadata) == {name: {"v": 1}}
+
+    @needs("sql")
+    def test_metadata_leave_nothing_of_what_they_were(self, memory: Memory, drive: Drive) -> None:
+        """Metadata that were replaced take no row any more."""
+        _say(memory, drive, "t")
+        before = self.rows(memory)
+        drive(memory.threads.get("t").update, metadata={"a": 1, "b": 2, "c": [3]})
+        drive(memory.threads.get("t").update, metadata={"a": 2})
+        drive(memory.threads.get("t").update, metadata={})
+        assert self.rows(memory) == before
 
     def test_pages_of_threads_with_some_metadata(self, memory: Memory, drive: Drive) -> None:
         """Pages and cursors work on what the metadata left; changed metadata is found, the old is not."""
