@@ -17,12 +17,12 @@ ROOT_MODULE = "__init__"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "models", "ids", "hooks"),
     ("serde",),
+    ("context",),
     ("backends.base",),
     ("ops",),
     ("backends", "config"),
     ("engine",),
     ("memory", "thread", "threads"),
-    ("context",),
     ("adapters",),
     (ROOT_MODULE,),
     ("testing", "service", "inspector"),
@@ -32,14 +32,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 
 # Arrows to the right that are taken only when called: `memory.checkpointer` needs LangGraph,
 # `import threadkeep` does not.
-WHEN_CALLED = {("memory", "adapters")}
+WHEN_CALLED = {("memory", "adapters"), ("context", "adapters")}
 
 _ABOVE_STORAGE = ("engine", "memory", "thread", "threads", "context", "adapters", "testing", "service", "cli")
 
 # Other people's modules, and the only places that may name them.
 CONFINED: dict[str, tuple[str, ...]] = {
     "langgraph": ("adapters",),
-    "langchain": ("adapters", "context", "service", "cli"),
+    "langchain": ("adapters", "service", "cli"),
     "langchain_core": ("serde", *_ABOVE_STORAGE),
     "asyncio": ("backends", *_ABOVE_STORAGE, "inspector"),
     "sqlite3": ("backends", "testing"),
@@ -47,6 +47,8 @@ CONFINED: dict[str, tuple[str, ...]] = {
     "psycopg_pool": ("backends",),
     "pymysql": ("backends",),
     "redis": ("backends",),
+    "genai_prices": ("context",),
+    "matplotlib": ("cli",),
     "typer": ("cli",),
     "rich": ("cli",),
     "prompt_toolkit": ("cli",),
