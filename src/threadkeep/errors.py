@@ -21,7 +21,8 @@ ThreadkeepError
 
 ThreadkeepWarning (UserWarning)
 ├── DuplicateHistoryWarning              a run was given messages that its thread holds already
-└── ChangedMessageWarning                a stored message was changed in place; the record was not
+├── ChangedMessageWarning                a stored message was changed in place; the record was not
+└── UnknownContextWindowWarning          a fraction was taken of an assumed context window
 """
 
 from __future__ import annotations
@@ -139,3 +140,7 @@ class DuplicateHistoryWarning(ThreadkeepWarning):
 
 class ChangedMessageWarning(ThreadkeepWarning):
     """A message of an earlier turn was changed in place; the record keeps what was stored."""
+
+
+class UnknownContextWindowWarning(ThreadkeepWarning):
+    """A fraction of the context window was asked for, and nothing says how large the model's is."""
