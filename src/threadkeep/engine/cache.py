@@ -31,9 +31,12 @@ class Item:
     `body` are the bytes that were stored, when they refer to nothing else: comparing with them is
     exact, and they take a fraction of the memory of a copied message, so that the run's own messages
     stay close together. `snapshot` is made of them when a copy is asked for.
+
+    `_print` stands for the attributes of an object that was found equal: seeing that they are the same
+    takes a tenth of the time of encoding them again.
     """
 
-    __slots__ = ("_serde", "_snapshot", "body", "content", "message", "message_id", "number")
+    __slots__ = ("_print", "_serde", "_snapshot", "body", "content", "message", "message_id", "number")
 
     def __init__(self, number: int, message: BaseMessage, serde: Serde, body: bytes | None) -> None:
         self.number = number
@@ -43,14 +46,20 @@ class Item:
         self.body = body
         self._serde = serde
         self._snapshot = snapshot(message) if body is None else None
+        self._print: int | None = None
 
     def again(self, message: BaseMessage) -> Item:
         """Return the same item with another object, equal to what was stored, in its message's place."""
         other = Item.__new__(Item)
         other.number, other.message, other.message_id = self.number, message, message.id
         other.content, other.body = self.content, self.body
-        other._serde, other._snapshot = self._serde, self._snapshot
+        other._serde, other._snapshot, other._print = self._serde, self._snapshot, self._print
         return other
+
+    def take_print(self) -> None:
+        """Remember the attributes of the message, which was stored just now."""
+        if self.body is not None:
+            self._print = _print_of(self.message)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -64,8 +73,12 @@ class Item:
         """Tell whether a message is what was stored, to the type of every value: 1 is not True."""
         if message.id != self.message_id:
             return False
+        now = _print_of(message) if self._print is not None and type(message) is type(self.message) else None
+        if now is not None and now == self._print:
+            return True
         try:
             if self.body is not None and self._serde.message_body(message) == self.body:
+                self._print = _print_of(message)
                 return True
         except SerializationError:
             return False  # it holds what cannot be stored: its put will say so
@@ -75,6 +88,19 @@ class Item:
             return marshal.dumps(message.__dict__, 2) == marshal.dumps(self.snapshot.values, 2)
         except ValueError:
             return True  # equal, as far as can be told for values that are not plain
+
+
+def _print_of(message: BaseMessage) -> int | None:
+    """Return 64 bits that stand for every attribute of a message with plain values, or None for any other.
+
+    They depend on the order of attributes, so different ones say nothing.
+    """
+    if message.__pydantic_extra__ or message.__pydantic_private__:
+        return None
+    try:
+        return hash(marshal.dumps(message.__dict__, 0))
+    except ValueError:
+        return None
 
 
 class Spine:
