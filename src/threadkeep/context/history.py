@@ -289,5 +289,7 @@ def _common(snapshots: list[dict[str, Any]], messages: tuple[BaseMessage, ...]) 
 def _equal(one: Any, other: Any) -> bool:
     try:
         return bool(one == other)
-    except Exception:  # an array answers == with an array, and a user's __eq__ may raise: then it counts as changed
+    except (
+        Exception
+    ):  # an array answers == with an array, and a user's __eq__ may raise: then it counts as changed
         return False

@@ -1,0 +1,27 @@
+"""Policies: what of a conversation goes to the model, kept valid and affordable. The record stays whole."""
+
+from __future__ import annotations
+
+from threadkeep.context.buffer import Buffer
+from threadkeep.context.compose import Compose
+from threadkeep.context.history import History
+from threadkeep.context.limits import Limits
+from threadkeep.context.marks import State
+from threadkeep.context.plan import Need, Plan, Reason, Request, View
+from threadkeep.context.policy import Policy
+from threadkeep.context.window import Window
+
+__all__ = [
+    "Buffer",
+    "Compose",
+    "History",
+    "Limits",
+    "Need",
+    "Plan",
+    "Policy",
+    "Reason",
+    "Request",
+    "State",
+    "View",
+    "Window",
+]
