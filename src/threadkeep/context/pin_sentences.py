@@ -164,9 +164,7 @@ def pinned_sentences(text: str) -> list[str]:
                 place += 1
                 continue
             first, last = _reach(parts, place, rest=asks)
-            found.append(
-                "\n".join(parts[first : last + 1]) if last > place else " ".join(parts[first : last + 1])
-            )
+            found.append(_joined(parts[first : last + 1], lines=last > place))
             place = last + 1
     return found
 
