@@ -87,6 +87,7 @@ class Engine:
         self.wrap_snapshot: Callable[[list[Any]], Any] = lambda items: items
         self._failures: OrderedDict[tuple[bytes, bytes], BaseException] = OrderedDict()
         self._failing = threading.Lock()
+        self.last_call: Work | None = None
         driver.read(self.names.refresh())
         _ENGINES.add(self)
 
@@ -96,6 +97,7 @@ class Engine:
         self.threads = Threads()
         self._failures = OrderedDict()
         self._failing = threading.Lock()
+        self.last_call = None
 
     # running flows
 
@@ -404,6 +406,31 @@ class Engine:
         yield Settle(work, now)
         if work.error is not None:
             raise work.error
+
+    def queue(
+        self, cache: ThreadCache, prepare: Callable[[ThreadCache], Callable[[], Op[Any]]]
+    ) -> Work | None:
+        """Queue a write that `prepare` makes of what the process keeps of a thread; None when that is of no use now.
+
+        It is prepared at once, under the thread's lock, and again where the database has gone on meanwhile.
+        """
+        state = _Prepared(cache)
+
+        def ready(target: ThreadCache) -> None:
+            state.cache, state.op = target, prepare(target)
+
+        def refresh() -> None:
+            fresh = self._reload(state.cache)
+            with fresh.lock:
+                ready(fresh)
+
+        with cache.lock:
+            if cache.dropped:
+                return None
+            ready(cache)
+            work = self._work(state, refresh, None)
+            self._enqueue(cache, work)
+        return work
 
     def _enqueue(self, cache: ThreadCache, work: Work) -> None:
         try:
