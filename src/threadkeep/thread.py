@@ -7,9 +7,9 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from threadkeep.engine import edits, flows, records
+from threadkeep.engine import edits, flows, ledger, records
 from threadkeep.engine.engine import Engine
-from threadkeep.models import Branch, Call, CheckpointInfo, Page, State, ThreadInfo, Usage
+from threadkeep.models import Branch, Call, CallRecord, CheckpointInfo, Page, State, ThreadInfo, Usage
 from threadkeep.ops.rows import ThreadRef
 
 
@@ -125,7 +125,7 @@ class Thread:
         return await self._engine.arun(edits.fork(self._engine, self._ref, checkpoint_id, before))
 
     def usage(self) -> Usage:
-        """Return the tokens of the thread's model calls, as their providers reported them."""
+        """Return the tokens of the thread's model calls, as their providers reported them, and what they cost."""
         return self._engine.run(records.usage(self._engine, self._ref))
 
     async def ausage(self) -> Usage:
@@ -139,6 +139,17 @@ class Thread:
     async def acalls(self) -> Sequence[Call]:
         """Return the thread's model calls in order."""
         return await self._engine.arun(records.calls(self._engine, self._ref))
+
+    def call(self, number: int) -> CallRecord:
+        """Return a model call with exactly what it was sent, and the policy's reason for every message of the state.
+
+        Raises ConfigurationError when the thread has no call of this number.
+        """
+        return self._engine.run(ledger.one(self._engine, self._ref, number))
+
+    async def acall(self, number: int) -> CallRecord:
+        """Return a model call with exactly what it was sent, and the policy's reason for every message of the state."""
+        return await self._engine.arun(ledger.one(self._engine, self._ref, number))
 
     def delete(self) -> bool:
         """Remove the thread: no row of it stays. Returns False when it was not there."""

@@ -13,6 +13,7 @@ from threadkeep.ops.calls import CallBody, CallRow
 from threadkeep.ops.load import Stored
 from threadkeep.ops.packing import SequenceRow
 from threadkeep.ops.rows import ThreadRef, key, span
+from threadkeep.ops.rows import number as number_of
 from threadkeep.ops.threads import ThreadRow, claim, enter
 
 SENT, SOURCE = "sent", "source"
@@ -105,14 +106,16 @@ def _stored_at(row: ThreadRow, call: CallRow) -> Op[tuple[int, bool] | None]:
     if call.call_id is not None:
         found = yield Statement("call_by_id", (call.call_id, *span(row.id)))
         if found:
-            return found[0][0] & 0xFFFFFFFF, True
+            # A stream that was taken for broken off may have been read to its end after all.
+            late = found[0][1] == calls.CANCELLED and call.status == calls.FINISHED
+            return number_of(found[0][0]), not late
     if call.message_id is None or call.purpose == calls.CACHED:
         return None
     known = (yield from calls.tagged(row.id, [call.message_id])).get(call.message_id)
     if known is None or (known[1] == calls.RECORDER and call.call_id is not None):
         # Scripted models give one answer, with one id, for several calls.
         return None
-    return known[0] & 0xFFFFFFFF, known[1] != calls.MESSAGES
+    return number_of(known[0]), known[1] != calls.MESSAGES
 
 
 def _references(row: ThreadRow, new: NewCall, memo: Memo) -> Op[CallBody]:

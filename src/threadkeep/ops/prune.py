@@ -31,6 +31,11 @@ Choose = Callable[[list[Manifest]], set[int]]
 """Given a thread's listed checkpoints in order, return the numbers of those that stay."""
 
 
+def everything(manifests: list[Manifest]) -> set[int]:
+    """Keep nothing: the thread goes whole."""
+    return set()
+
+
 class Removed(NamedTuple):
     """How much a prune removed from one thread."""
 
@@ -63,6 +68,8 @@ def prune(
     survey = yield from _survey(row, names)
     listed = [m for m in survey.manifests.values() if m.row.hidden == VISIBLE]
     keep = choose(listed)
+    if not listed and row.next_call > 1 and choose is not everything:
+        return Removed()  # a ledger without a conversation has no checkpoints to be rid of
     if not keep:
         return (yield from _remove_whole(row, len(listed), dry_run))
     hidden = _needed_ancestors(survey, keep)

@@ -337,7 +337,7 @@ FROM calls WHERE key = ?;
 
 -- name: call_by_id
 -- Find a model call of a thread by the id its runtime gave it.
-SELECT key FROM calls WHERE call_id = ? AND key BETWEEN ? AND ?;
+SELECT key, status FROM calls WHERE call_id = ? AND key BETWEEN ? AND ?;
 
 -- name: calls_tagged
 -- Find the model calls whose answers have one of these tags of ids.
