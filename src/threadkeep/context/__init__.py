@@ -4,24 +4,37 @@ from __future__ import annotations
 
 from threadkeep.context.buffer import Buffer
 from threadkeep.context.compose import Compose
+from threadkeep.context.custom import policy
+from threadkeep.context.head_tail import HeadTail
 from threadkeep.context.history import History
 from threadkeep.context.limits import Limits
 from threadkeep.context.marks import State
+from threadkeep.context.media import Media
+from threadkeep.context.offload import Offload
 from threadkeep.context.plan import Need, Plan, Reason, Request, View
 from threadkeep.context.policy import Policy
+from threadkeep.context.summary import Summary, SummaryBuffer
+from threadkeep.context.tool_results import ToolResults
 from threadkeep.context.window import Window
 
 __all__ = [
     "Buffer",
     "Compose",
+    "HeadTail",
     "History",
     "Limits",
+    "Media",
     "Need",
+    "Offload",
     "Plan",
     "Policy",
     "Reason",
     "Request",
     "State",
+    "Summary",
+    "SummaryBuffer",
+    "ToolResults",
     "View",
     "Window",
+    "policy",
 ]

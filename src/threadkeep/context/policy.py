@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from langchain_core.messages import BaseMessage
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from threadkeep.context.compose import Compose
 
 Tools = Sequence[Any]
+RECENT: Final = "_recent"
+"""The attribute in which a policy's last call of `view` leaves what the next need not do again; no setting."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +138,10 @@ class Policy(ABC):
             self, messages, model, system, tools, response_format, provider, pins, calibration, previous
         )
         return await viewing.arun()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what `view` remembers between calls."""
+        return {key: value for key, value in self.__dict__.items() if key != RECENT}
 
     def __or__(self, other: Policy) -> Compose:
         """Return the policy that works as this one first, and then as the other on what it left."""

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from threadkeep.context.draft import Draft
 from threadkeep.context.limits import Limits, Measured, Size
 from threadkeep.context.marks import Mark
-from threadkeep.context.validity import holds_bound
+from threadkeep.context.validity import open_loop
 
 Amount: TypeAlias = tuple[str, int]
 
@@ -66,6 +66,16 @@ def amounts(sizes: tuple[Size, ...], limits: Limits, context_window: int | None)
         ("tokens", limits.tokens_of(amount, context_window)) if unit == "fraction" else (unit, int(amount))
         for unit, amount in sizes
     )
+
+
+def staying_before(draft: Draft, rule: Rule, boundary: int) -> list[int]:
+    """Return what stays of the messages before a boundary: system and pinned ones, and the question of a cut turn."""
+    staying = draft.survivors(rule.start, boundary)
+    turn = draft.history.turn_start(boundary)
+    open_turn = draft.history.turn_start(len(draft.history) - 1)
+    if turn is not None and rule.start <= turn < boundary and (rule.leads or turn == open_turn):
+        staying.append(turn)
+    return staying
 
 
 class Reducer:
@@ -125,8 +135,7 @@ class Reducer:
         last = self._history.last_unit(point)
         if last <= boundary:
             return boundary
-        further = self._sizes.keeping(boundary, last, point)
-        return boundary if self._bound(further, point) else further
+        return self._past_reasoning(self._sizes.keeping(boundary, last, point), last, point) or boundary
 
     def _due(self, size: Measured, after: Measured) -> bool:
         return any(
@@ -141,11 +150,15 @@ class Reducer:
             return now > (amount if after <= amount else after + after / 2)
         return now >= max(amount, after + max(amount, after) / 2)
 
-    def _bound(self, boundary: int, point: int) -> bool:
-        """Say whether reasoning that is bound to what stands before it would remain in an open tool loop."""
-        turn = self._history.turn_start(point - 1)
-        first = max(boundary, 0 if turn is None else turn + 1)
-        return holds_bound(self._history, first, point, self._draft.request.provider)
+    def _past_reasoning(self, boundary: int, last: int, point: int) -> int | None:
+        """Return the boundary, further on where reasoning in the open tool loop would lose what it is bound to.
+
+        None where that would take the last round: the reduction waits until the turn is over.
+        """
+        bound = open_loop(self._history, boundary, point, self._draft.request.provider)
+        if bound is None:
+            return boundary
+        return next((i for i in range(bound + 1, last + 1) if self._history.borders[i]), None)
 
     def _fitted(self, found: Cut) -> Cut:
         """Cut further where the view is larger than what the model is known to take."""

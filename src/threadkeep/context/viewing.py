@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Generator, Sequence
+from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
 
-from threadkeep.context.history import History
+from threadkeep.context.history import Counting, History
 from threadkeep.context.limits import FALLBACK_WINDOW, Limits
 from threadkeep.context.marks import State
 from threadkeep.context.plan import Answer, Need, Request, View
-from threadkeep.context.policy import Policy
+from threadkeep.context.policy import RECENT, Policy
+from threadkeep.context.providers import context_window, provider_of
+from threadkeep.context.summarizing import Ask, Failed
 from threadkeep.context.tokens import Counter, count_tokens
 
-if TYPE_CHECKING:
-    from threadkeep.context.summarizing import Ask
+REMEMBERED: Final = 64
+"""How many summaries a policy's `view` remembers."""
 
 PASSES: Final = 8
 """How often a plan is made for one view at most; each pass meets what the former one needed."""
@@ -37,13 +39,15 @@ class Viewing:
         calibration: Any,
         previous: View | None,
     ) -> None:
-        before = previous.plan.request if previous is not None else None
-        counter = Counter(model, calibration)
-        if before is not None and model is None and calibration is None:
-            counter = before.history.counter  # type: ignore[assignment]
+        # What was counted, digested and summarised is a matter of contents alone, so it may come from any call.
+        recent: Request | None = getattr(policy, RECENT, None)
+        before = previous.plan.request if previous is not None else recent
+        counter: Counting = Counter(model, calibration)
+        if before is not None and _counts_alike(before.history.counter, model, calibration):
+            counter = before.history.counter
         overhead = count_tokens((), model=model, tools=tools, system=system, response_format=response_format)
         self._policy = policy
-        self._answers: dict[tuple[str, str], Answer] = dict(before.answers) if before is not None else {}
+        self._answers: dict[tuple[str, str], Answer] = _made(recent, before)
         self._request = Request(
             history=History.of(messages, counter, before.history if before is not None else None),
             limits=Limits(window=window_of(model), overhead=overhead.tokens),
@@ -91,6 +95,7 @@ class Viewing:
             for need in open_needs:
                 self._answers[need.fingerprint, need.key] = yield from self._met(need)
             plan = self._policy.plan(self._request)
+        object.__setattr__(self._policy, RECENT, self._request)
         return plan.view()
 
     def _met(self, need: Need) -> Generator[tuple[Need, Ask], Any, Answer]:
@@ -105,6 +110,19 @@ class Viewing:
                 ask = work.throw(answer) if isinstance(answer, Exception) else work.send(answer)
         except StopIteration as done:
             return done.value
+
+
+def _counts_alike(counter: Any, model: Any, calibration: Any) -> bool:
+    return calibration is None and isinstance(counter, Counter) and counter.model is model
+
+
+def _made(*requests: Request | None) -> dict[tuple[str, str], Answer]:
+    """Return the newest answers of former calls; what failed is tried again by the plan's own rules."""
+    made: dict[tuple[str, str], Answer] = {}
+    for request in requests:
+        made.update(request.answers if request is not None else ())
+    kept = [(key, answer) for key, answer in made.items() if not isinstance(answer, Failed)]
+    return dict(kept[-REMEMBERED:])
 
 
 def model_of(model: Any) -> Any:
@@ -124,12 +142,9 @@ def text_of(answer: Any) -> str:
 
 def window_of(model: Any) -> int | None:
     """Return the context window of a model in tokens, None where it is not known."""
-    profile = getattr(model, "profile", None)
-    if isinstance(profile, Mapping) and isinstance(profile.get("max_input_tokens"), int):
-        return int(profile["max_input_tokens"])
-    return None
+    return None if model is None else context_window(model)
 
 
 def provider_name(model: Any) -> str:
     """Return whose rules requests to a model must obey."""
-    return "generic"
+    return "generic" if model is None else provider_of(model)

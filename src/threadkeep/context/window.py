@@ -9,7 +9,7 @@ from threadkeep.context.draft import Draft
 from threadkeep.context.limits import CACHE_MINIMUM, Limits, Size, check_count, check_size
 from threadkeep.context.marks import Mark
 from threadkeep.context.policy import Policy
-from threadkeep.context.reducing import Amount, Cut, Reducer, Rule, amounts
+from threadkeep.context.reducing import Amount, Cut, Reducer, Rule, amounts, staying_before
 from threadkeep.errors import ConfigurationError
 
 
@@ -112,11 +112,13 @@ def hide_older(draft: Draft, rule: Rule, cut: Cut, policy: str) -> None:
     """Take what lies before a boundary out of the view, but for what stays."""
     if cut.boundary <= rule.start:
         return
-    staying = draft.survivors(rule.start, cut.boundary)
-    turn = draft.history.turn_start(cut.boundary)
-    open_turn = draft.history.turn_start(len(draft.history) - 1)
-    if turn is not None and rule.start <= turn < cut.boundary and (rule.leads or turn == open_turn):
-        staying.append(turn)
-    draft.hide(rule.start, cut.boundary, staying, "left out", policy, cut.generation)
+    draft.hide(
+        rule.start,
+        cut.boundary,
+        staying_before(draft, rule, cut.boundary),
+        "left out",
+        policy,
+        cut.generation,
+    )
     draft.strip(rule.start, cut.at)
     draft.advanced = draft.advanced or cut.advanced
