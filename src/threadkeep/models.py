@@ -183,6 +183,18 @@ class CallRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SummaryInfo:
+    """A summary that a policy made of a thread's older messages; `covered` counts them."""
+
+    at: datetime
+    policy: str
+    text: str
+    covered: int
+    language: str | None
+    model: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AuditEntry:
     """Who did what to a thread, and to which of its messages; never a text."""
 

@@ -11,8 +11,8 @@ from threadkeep.context.budget import Budget
 from threadkeep.engine.engine import Engine, Flow, Write
 from threadkeep.errors import BudgetExceeded, UnknownPrice
 from threadkeep.ops import calls
+from threadkeep.ops.notes import thread_key
 from threadkeep.ops.rows import ThreadRef, span
-from threadkeep.ops.threads import enter
 
 HOLD = 15 * 60 * 1_000_000
 """Microseconds after which what was set aside by a process that died is free again; longer than a model call takes."""
@@ -41,7 +41,7 @@ def reserve(
 
     def op() -> Op[int]:
         now = engine.clock()
-        row = yield from thread_key(engine.ref(ref.owner, ref.thread_id), now)
+        row = yield from thread_key(ref, now)
         yield Statement("drop_stale_reservations", (*span(row), now))
         spent, paid = yield from _spent(row, run, budget)
         held, due = yield from _reserved(row, run, now)
@@ -55,14 +55,6 @@ def reserve(
 
     reservation: int = yield Write(op)
     return reservation
-
-
-def thread_key(fresh: ThreadRef, now: int) -> Op[int]:
-    """Return a thread's key, creating the thread where it is new, whatever the process knows of it."""
-    found = yield Statement("thread", (fresh.digest,))
-    if found:
-        return int(found[0][0])
-    return (yield from enter(fresh, now)).id
 
 
 def _spent(thread: int, run: bytes | None, budget: Budget) -> Op[tuple[int, Decimal]]:

@@ -326,11 +326,11 @@ def _priced(
 ) -> tuple[str | None, prices.Price | None]:
     """Return the first provider that lists a price for a call, and the price; else the first that is named."""
     named = [provider for provider in providers if provider is not None]
-    for provider in named or [None]:
+    for provider in named:
         price = prices.price(model, provider, tokens, at)
         if price is not None:
             return provider, price
-    return (named[0] if named else None), None
+    return (named[0], None) if named else (None, prices.price(model, None, tokens, at))
 
 
 def _answer(response: LLMResult | None) -> Any:
