@@ -1,7 +1,8 @@
 """Reasoning in messages: where it stands, whom it is bound to, and when it must leave.
 
-A model's reasoning comes back with its messages, in a form of each provider's own. Claude's is signed: the provider takes
-it only where nothing before it has changed. OpenAI's items and Gemini's thought signatures hold wherever they stand.
+A model's reasoning comes back with its messages, in a form of each provider's own. Claude's is signed: the provider
+takes it only where nothing before it has changed. OpenAI's items and Gemini's thought signatures hold wherever they
+stand.
 """
 
 from __future__ import annotations
