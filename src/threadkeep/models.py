@@ -158,7 +158,7 @@ class Usage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reason:
+class MessageReason:
     """What a policy did with one message of the state for a model call, and why; `position` counts from 1."""
 
     position: int
@@ -179,7 +179,7 @@ class CallRecord:
     tools: tuple[Any, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     policy: str | None = None
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[MessageReason, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -18,7 +18,7 @@ from threadkeep.engine.cache import ThreadCache
 from threadkeep.engine.engine import Engine, Flow, Read, Settle
 from threadkeep.engine.sent import Held
 from threadkeep.errors import ConfigurationError, SerializationError
-from threadkeep.models import CallRecord, Reason, Usage
+from threadkeep.models import CallRecord, MessageReason, Usage
 from threadkeep.ops import calls, ledger, packing
 from threadkeep.ops.calls import CallBody, CallRow, Span
 from threadkeep.ops.ledger import NewCall, needed_numbers
@@ -239,10 +239,11 @@ def _fetched(thread: int, body: CallBody) -> Op[tuple[Stored, dict[str, list[Any
     return stored, {lane: stored.lists[place[0]][0] for lane, place in places.items() if place is not None}
 
 
-def _reasons(source: Sequence[BaseMessage], spans: Sequence[Span]) -> tuple[Reason, ...]:
+def _reasons(source: Sequence[BaseMessage], spans: Sequence[Span]) -> tuple[MessageReason, ...]:
     texts: dict[int, str] = {}
     for first, stop, text in spans:
         texts.update(dict.fromkeys(range(first, stop), text))
     return tuple(
-        Reason(position=n + 1, message=message, text=texts.get(n, "")) for n, message in enumerate(source)
+        MessageReason(position=n + 1, message=message, text=texts.get(n, ""))
+        for n, message in enumerate(source)
     )

@@ -23,7 +23,7 @@ class Notes:
 
     `policy` is a policy's fingerprint, `digest` that of the contents a note covers: a note is found as long as these
     are what they were. The first note for a digest stays; `keep_...` returns the one that is stored. Values are plain
-    data. A summary's value has `text`, and may have `covered` (how many messages), `language`, `model`, `facts`, `pins`.
+    data. A summary's value has `text`, and may have `covered` (how many messages), `language`, `model` and more.
     """
 
     def __init__(self, thread: Thread) -> None:

@@ -25,6 +25,7 @@ from langchain_core.tracers.context import register_configure_hook
 
 from threadkeep.backends.base import Work
 from threadkeep.context import prices
+from threadkeep.context.plan import Reason
 from threadkeep.engine import budgets, ledger
 from threadkeep.engine.ledger import CallRequest, Sent
 from threadkeep.errors import LedgerWarning
@@ -69,7 +70,7 @@ class Recorder(BaseCallbackHandler):
         purpose: str = "answer",
         run_id: str | None = None,
         source: Sequence[BaseMessage] = (),
-        spans: Sequence[Span] = (),
+        reasons: Sequence[object] = (),
         policy: str | None = None,
         reservation: int | None = None,
     ) -> None:
@@ -79,7 +80,7 @@ class Recorder(BaseCallbackHandler):
         self._purpose = PURPOSES.index(purpose)
         self._run_id = run_id
         self._source = source
-        self._spans = spans
+        self._reasons = reasons
         self._policy = policy
         self._reservation = reservation
         self._open: dict[UUID, _Started] = {}
@@ -274,7 +275,7 @@ class Recorder(BaseCallbackHandler):
                 tools=started.tools,
                 options=started.options,
                 source=self._source,
-                spans=self._spans,
+                spans=spans_of(self._reasons),
                 policy=self._policy,
             ),
             reservation=reservation,
@@ -290,7 +291,7 @@ def recording(
     purpose: str = "answer",
     run_id: str | None = None,
     source: Sequence[BaseMessage] = (),
-    spans: Sequence[Span] = (),
+    reasons: Sequence[object] = (),
     policy: str | None = None,
     reservation: int | None = None,
 ) -> Recorder:
@@ -301,8 +302,8 @@ def recording(
         purpose: `answer`, `summary` or `extraction`.
         run_id: the agent's run they belong to, for budgets by run.
         source: the state's messages that a policy chose from.
-        spans: its reasons, as (first, stop, text) for the messages of `source` from one position (from 0) to before
-            another.
+        reasons: why each message of `source` was sent or not, one for each, as `View.reasons` has them; their texts
+            are kept.
         policy: the policy's name, as people read it.
         reservation: what `thread` has set aside for the call; given back when the call's row is stored.
     """
@@ -311,10 +312,32 @@ def recording(
         purpose=purpose,
         run_id=run_id,
         source=source,
-        spans=spans,
+        reasons=reasons,
         policy=policy,
         reservation=reservation,
     )
+
+
+def spans_of(reasons: Sequence[object]) -> list[Span]:
+    """Return reasons, one for each message, as spans of equal ones."""
+    spans: list[Span] = []
+    before: object = None
+    for n, reason in enumerate(reasons):
+        same = _said(reason)
+        if spans and same == before:
+            first, _, text = spans[-1]
+            spans[-1] = first, n + 1, text
+        else:
+            spans.append((n, n + 1, str(reason)))
+        before = same
+    return spans
+
+
+def _said(reason: object) -> object:
+    """Return what a reason says apart from its message, without making a text of each of thousands."""
+    if isinstance(reason, Reason):
+        return reason.what, reason.policy, reason.generation, reason.reference
+    return str(reason)
 
 
 def _text(*values: Any) -> str | None:
