@@ -69,6 +69,11 @@ class Draft:
         self._view: View | None = None
 
     @property
+    def reduced(self) -> bool:
+        """Whether the view is anything but the history itself."""
+        return bool(self._why or self.blocks)
+
+    @property
     def systems(self) -> list[int]:
         """Indices of the system messages, which no policy takes out."""
         if self._systems is None:

@@ -10,7 +10,7 @@ from threadkeep.context.history import SYSTEM, History
 from threadkeep.context.limits import Limits, Size, Trigger, check_trigger
 from threadkeep.context.marks import Mark
 from threadkeep.context.reducing import Amount, Rule, amounts
-from threadkeep.context.summary import WRAPPER, Summarising, keep_size
+from threadkeep.context.summary import Summarising, keep_size
 from threadkeep.context.window import cut_away
 from threadkeep.errors import ConfigurationError
 
@@ -74,7 +74,7 @@ class HeadTail(Summarising):
         limits: Limits = draft.request.limits
         keep: tuple[Amount, ...] = amounts((self._tail,), limits, self.context_window)
         start = mark.start if mark is not None and mark.boundary else head_end(draft.history, self._head)
-        block = self.text_limit(limits) + WRAPPER if self.summarise else 0
+        block = self.block(limits) if self.summarise else 0
         return Rule(
             trigger=self.triggers(limits), keep=keep, start=start, leads=not self.summarise, block=block
         )

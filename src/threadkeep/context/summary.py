@@ -115,6 +115,10 @@ class Summarising(Policy):
         tokens = [amount for clause in self.triggers(limits) for unit, amount in clause if unit == "tokens"]
         return min(LIMIT, max(64, int(min(tokens, default=LIMIT / SHARE) * SHARE)))
 
+    def block(self, limits: Limits) -> int:
+        """Return how many tokens a summary's message has that is not known yet: pins are rare, facts are not."""
+        return self.text_limit(limits) + int(self.facts[1]) + WRAPPER
+
     def options(self, limits: Limits, window: int) -> Options:
         """Return how the summary is to be made, for a summarizer with this context window in tokens."""
         return Options(
@@ -152,7 +156,7 @@ class SummaryBuffer(Summarising):
     def rule(self, draft: Draft, mark: Mark | None) -> Rule:
         """Return when and how far to cut."""
         limits = draft.request.limits
-        block = self.text_limit(limits) + WRAPPER
+        block = self.block(limits)
         triggers = self.triggers(limits)
         if self.keep is not None:
             keep = amounts((keep_size(self.keep, "keep"),), limits, self.context_window)

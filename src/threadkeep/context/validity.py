@@ -7,6 +7,7 @@ from langchain_core.messages import BaseMessage
 from threadkeep.context import reasoning
 from threadkeep.context.history import AI, History
 from threadkeep.context.plan import Request
+from threadkeep.context.repair import repair
 
 
 def last_bound(history: History, start: int, end: int, provider: str) -> int | None:
@@ -30,6 +31,14 @@ def stripped(messages: list[BaseMessage], provider: str) -> list[BaseMessage]:
     return reasoning.strip(messages, provider)
 
 
-def repaired(messages: list[BaseMessage], request: Request) -> list[BaseMessage]:
-    """Return the messages as a request that the provider takes."""
-    return messages
+def repaired(messages: list[BaseMessage], request: Request, *, reduced: bool) -> list[BaseMessage]:
+    """Return the messages as a request that the provider takes.
+
+    Args:
+        messages: What a policy left.
+        request: Names the provider, results that finished, and calls that wait for a human.
+        reduced: Whether anything was left out or replaced.
+    """
+    return repair(
+        messages, provider=request.provider, results=request.results, paused=request.paused, reduced=reduced
+    )

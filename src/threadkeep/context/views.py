@@ -14,7 +14,7 @@ from threadkeep.context.validity import repaired, stripped
 
 def build_view(draft: Draft, plan: Plan) -> View:
     """Return the view of a draft: what stays, what was put in, and the notes, as a valid request."""
-    messages = repaired(_arranged(draft), draft.request)
+    messages = repaired(_arranged(draft), draft.request, reduced=draft.reduced)
 
     def count(sent: list[BaseMessage]) -> Count:
         return _counted(draft, sent)
