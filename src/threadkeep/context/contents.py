@@ -90,11 +90,7 @@ def _plain(message: BaseMessage) -> BaseMessage | None:
 
 def _answer(message: AIMessage, provider: str, calls: bool) -> AIMessage | None:
     if isinstance(message.content, str):
-        if message.content.strip():
-            return message
-        if not calls:
-            return message if message.additional_kwargs.get("audio") else None
-        return message.model_copy(update={"content": ""}) if message.content else message
+        return _plain_answer(message, message.content, calls)
     blocks = _blocks(message.content, message, provider)
     kept = message.content if blocks is None else blocks
     if not calls and not any(_says_something(block) for block in kept):
@@ -102,6 +98,16 @@ def _answer(message: AIMessage, provider: str, calls: bool) -> AIMessage | None:
     if blocks is None:
         return message
     return message.model_copy(update={"content": blocks})
+
+
+def _plain_answer(message: AIMessage, content: str, calls: bool) -> AIMessage | None:
+    says = bool(content.strip())
+    if not says and not calls and not message.additional_kwargs.get("audio"):
+        return None
+    if message.response_metadata.get("output_version") == "v1":
+        # The packages take the content for blocks, and raise on a text.
+        return message.model_copy(update={"content": [{"type": "text", "text": content}] if says else []})
+    return message if says or not content else message.model_copy(update={"content": ""})
 
 
 def _says_something(block: Any) -> bool:
