@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import BaseMessage, ToolMessage
@@ -10,7 +11,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from threadkeep.backends.base import Op, Statement
 from threadkeep.context.calls import call_ids, result_id
 from threadkeep.engine import edits, notes, records
-from threadkeep.engine.engine import Engine, Flow, Read, View
+from threadkeep.engine.engine import Engine, Flow, Read, View, Write
 from threadkeep.engine.recording import MESSAGES
 from threadkeep.errors import ConfigurationError, StaleRun
 from threadkeep.ids import message_tag, pack_message_id
@@ -32,26 +33,23 @@ def delete_messages(
     """
     wanted = _wanted(message_ids)
     yield from _check(engine, ref, wanted)
+    action = notes.audit_op(engine, ref, "delete messages", actor, sorted(wanted))
     for attempt in range(_ATTEMPTS):
         view = yield from engine.get(ref, "", None, live=True)
         assert view is not None
         messages = _messages(ref, view)
-        kept = without(messages, wanted)
-        if len(kept) == len(messages) and all(new is old for new, old in zip(kept, messages, strict=True)):
-            identifier = None
-            break
-        request = edits.messages_request(engine, view, kept)
+        if not any(getattr(message, "id", None) in wanted for message in messages):
+            yield Write(action)
+            return (yield from records.state(engine, ref, None)).checkpoint
+        request = replace(edits.messages_request(engine, view, without(messages, wanted)), after=action)
         try:
             yield from engine.put(ref, request, wait=True)
         except StaleRun:
             if attempt == _ATTEMPTS - 1:
                 raise
             continue
-        identifier = request.checkpoint["id"]
         break
-    yield from notes.write_audit(engine, ref, "delete messages", actor, sorted(wanted))
-    state = yield from records.state(engine, ref, identifier)
-    return state.checkpoint
+    return (yield from records.state(engine, ref, request.checkpoint["id"])).checkpoint
 
 
 def _wanted(message_ids: Iterable[str]) -> set[str]:

@@ -28,7 +28,7 @@ from threadkeep.errors import NotADatabase, StaleRun, ThreadkeepError
 from threadkeep.ops import load, packing, put
 from threadkeep.ops.load import Loaded, Stored
 from threadkeep.ops.names import Names
-from threadkeep.ops.rows import ThreadRef
+from threadkeep.ops.rows import NewCheckpoint, ThreadRef
 from threadkeep.ops.threads import ThreadRow, find
 from threadkeep.serde import Serde
 
@@ -358,7 +358,7 @@ class Engine:
                 self.threads.drop(target)
                 raise
             state.cache = target
-            state.op = None if new is None else lambda: put.put_checkpoint(target.ref, new, self.names)
+            state.op = None if new is None else lambda: self._stored(target, new, request)
             state.names = new is not None and bool(new.rows.names)
             if new is not None:
                 target.remember(head, newest=old is None or target.newest.get(request.namespace) is old)
@@ -374,6 +374,10 @@ class Engine:
         if not prepare(cache, parent, existing):
             return None
         return self._work(state, refresh, None if wait else (cache.ref.digest, identifier))
+
+    def _stored(self, cache: ThreadCache, new: NewCheckpoint, request: PutRequest) -> Op[None]:
+        op = put.put_checkpoint(cache.ref, new, self.names)
+        return op if request.after is None else _both(op, request.after())
 
     def put_writes(self, ref: ThreadRef, request: WritesRequest, *, now: bool) -> Flow[None]:
         """Store a task's pending writes, together with the next checkpoint if it comes at once."""
@@ -572,6 +576,11 @@ class _Prepared:
         if self.cache.dropped:
             raise Retry
         return self.op() if self.op is not None else _nothing()
+
+
+def _both(first: Op[None], second: Op[None]) -> Op[None]:
+    yield from first
+    yield from second
 
 
 def _nothing() -> Op[None]:

@@ -10,6 +10,7 @@ from typing import Any
 import ormsgpack
 
 from threadkeep import ids
+from threadkeep.backends.base import Op
 from threadkeep.engine import flows
 from threadkeep.engine.engine import Engine, Flow, Read, Write
 from threadkeep.engine.envelope import instant
@@ -119,12 +120,12 @@ def pinned(engine: Engine, ref: ThreadRef) -> Flow[frozenset[str]]:
     return frozenset(ids.unpack_message_id(message_id) for message_id, _ in rows or ())
 
 
-def write_audit(
+def audit_op(
     engine: Engine, ref: ThreadRef, action: str, actor: str, message_ids: Sequence[str]
-) -> Flow[None]:
-    """Record who did what to some messages."""
-    n, now = notes.ACTIONS.index(action), engine.clock()
-    yield Write(lambda: notes.audited(ref, n, actor, message_ids, now))
+) -> Callable[[], Op[None]]:
+    """Return what records who did what to some messages, for the transaction that does it (`PutRequest.after`)."""
+    n = notes.ACTIONS.index(action)
+    return lambda: notes.audited(ref, n, actor, message_ids, engine.clock())
 
 
 def audit(engine: Engine, ref: ThreadRef) -> Flow[tuple[AuditEntry, ...]]:
