@@ -66,7 +66,10 @@ def only_grew(cache: ThreadCache, head: Head, parent: Head | None) -> bool:
     if parent is not None and cache.newest.get("") is not parent:
         return False
     entry = head.values.get(MESSAGES)
-    return (entry is not None and entry[0] == packing.LIST) or MESSAGES not in head.versions
+    if MESSAGES not in head.versions:
+        # Which channel has the messages may change from step to step where none is called so.
+        return _message_channel(head) is None
+    return entry is not None and entry[0] == packing.LIST
 
 
 def _message_channel(head: Head) -> str | None:
