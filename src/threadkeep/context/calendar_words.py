@@ -83,12 +83,16 @@ def _by_word(lists: tuple[str, ...]) -> Mapping[str, int]:
 
 
 _MONTH, _WEEKDAY, _UNIT = _by_word(_MONTHS), _by_word(_WEEKDAYS), _by_word(_UNITS)
+
+WEEKDAYS = "|".join(sorted({*_WEEKDAY, *(word.capitalize() for word in _WEEKDAY)}, reverse=True))
+"""All weekdays' names, small and with a capital, as alternatives of a pattern; the longer of two comes first."""
+
 _STEM = 3  # letters: Cyrillic words are looked up by their beginning, since they change their ends
 
 
 def month_of(word: str) -> int | None:
     """Return a month's number, 1 to 12, by its name; English `may` and `march` only with a capital."""
-    if word in ("may", "march", "mar", "mars", "mai"):
+    if word in ("may", "march", "mar"):
         return None
     return _found(word.casefold(), _MONTH)
 

@@ -11,12 +11,36 @@ LONGEST = 4
 """Words of one name."""
 
 _L = r"A-Za-z\u00c0-\u024f\u0400-\u04ff"
-_WORD = re.compile(rf"(?<![{_L}0-9_])[{_L}](?:[{_L}]|['-](?=[{_L}]))*(?![0-9_])")
+_UPPER = r"A-ZÀ-ÖØ-ÞŁŚŻŹĆČŠŽŘĚŮİĞŞŐŰĂĐĎŤŇА-ЯЁІЇЄҐ"
+_PARTICLES = (
+    "van",
+    "von",
+    "der",
+    "den",
+    "de",
+    "da",
+    "del",
+    "di",
+    "la",
+    "le",
+    "bin",
+    "al",
+    "el",
+    "af",
+    "zu",
+    "dos",
+)
+_CAPITAL = rf"[{_UPPER}](?:[{_L}]|['-](?=[{_L}]))*"
+_RUN = re.compile(
+    rf"{_CAPITAL}(?:(?: |(?<=(?<![{_L}])[{_UPPER}])\. )(?:(?:{'|'.join(_PARTICLES)}) ){{0,2}}{_CAPITAL}){{0,3}}"
+)
+_WORD = re.compile(rf"[{_L}](?:[{_L}]|['-](?=[{_L}]))*")
 _INTRODUCED = re.compile(
-    rf"(?<![{_L}])(?:my name is|my name's|i am called|call me|меня зовут|мене звати|мене звуть|me llamo|mi nombre es|"
+    rf"(?:my name is|my name's|i am called|call me|меня зовут|мене звати|мене звуть|me llamo|mi nombre es|"
     rf"ich heiße|mein name ist|je m'appelle|mi chiamo|meu nome é)\s{{1,3}}([{_L}]{{2,30}})",
     re.IGNORECASE,
 )
+_INTRODUCES = re.compile("name|call|зову|звати|звуть|llamo|nombre|hei|appelle|chiamo|nome", re.IGNORECASE)
 _HAN = r"\u4e00-\u9fff"
 _CHINESE = re.compile(
     rf"(?:名字(?:是|叫)|姓名(?:是|[:：])|名叫|叫做|叫作|叫)\s?([{_HAN}·]{{2,12}}|[A-Za-z]{{2,30}})"
@@ -36,9 +60,9 @@ _COMMON = frozenset(
     "це що як де коли для на в з по у до від за не же чи ну "
     "el la los las de y es un una le les des et est der die das und ist ich sie il lo gli che".split()
 )
-_PARTICLES = frozenset("van von der den de da del di la le bin al el af zu dos".split())
 _GERMAN = re.compile(r"(?<![a-zäöüß])(?:der|die|das|und|ist|nicht|ich|ein|eine|mit|wir|zu|auf)(?![a-zäöüß])")
 _ENGLISH = re.compile(r"(?<![a-z])(?:the|and|is|not|you|my|with|we|to|on|of|for)(?![a-z])")
+_OFTEN_GERMAN = (" der ", " die ", " das ", " und ", " ist ", " nicht ", " ich ", " ein ", " mit ")
 _STARTS = frozenset(".!?…。！？\n\r;•*>|")
 _OUTER = frozenset(" \t\"'“”«»„()[]_#-—")
 
@@ -53,15 +77,22 @@ def names_in(flat: str) -> Iterator[tuple[int, int]]:
     Args:
         flat: A text as `fact_values.flat` returns it.
     """
-    for match in _INTRODUCED.finditer(flat):
+    for match in _INTRODUCED.finditer(flat) if _INTRODUCES.search(flat) else ():
         if match[1].casefold() not in _COMMON:
             yield match.span(1)
-    for match in _CHINESE.finditer(flat):
+    for match in _CHINESE.finditer(flat) if "叫" in flat or "名" in flat else ():
         length = _called(match[1])
         if length:
             yield match.start(1), match.start(1) + length
-    if len(_GERMAN.findall(flat)) <= len(_ENGLISH.findall(flat)) or not _GERMAN.search(flat):
-        yield from _capitals(flat)
+    if not _is_german(flat):
+        for run in _RUN.finditer(flat):
+            yield from _named(flat, run)
+
+
+def _is_german(flat: str) -> bool:
+    return any(word in flat for word in _OFTEN_GERMAN) and len(_GERMAN.findall(flat)) > len(
+        _ENGLISH.findall(flat)
+    )
 
 
 def _called(word: str) -> int:
@@ -75,44 +106,32 @@ def _called(word: str) -> int:
     return length if length <= 4 or "·" in word else 3
 
 
-def _capitals(flat: str) -> Iterator[tuple[int, int]]:
-    group: list[re.Match[str]] = []
-    for match in _WORD.finditer(flat):
-        if group and not _continues(flat, group, match):
-            yield from _named(flat, group)
-            group = []
-        if group or _is_capital(match[0]):
-            group.append(match)
-    if group:
-        yield from _named(flat, group)
-
-
-def _is_capital(word: str) -> bool:
-    return word[0].isupper() and (len(word) == 1 or not word.isupper())
-
-
-def _continues(flat: str, group: list[re.Match[str]], match: re.Match[str]) -> bool:
-    between = flat[group[-1].end() : match.start()]
-    initial = between == ". " and len(group[-1][0]) == 1
-    return (
-        len(group) < LONGEST
-        and (between == " " or initial)
-        and ((_is_capital(match[0]) and match[0].casefold() not in _COMMON) or match[0] in _PARTICLES)
-    )
-
-
-def _named(flat: str, group: list[re.Match[str]]) -> Iterator[tuple[int, int]]:
+def _named(flat: str, run: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Yield the span of a run of capitalised words, without those at its ends that belong to no name."""
-    words = list(group)
-    while words and (words[-1][0] in _PARTICLES or len(words[-1][0]) == 1):
+    start = run.start()
+    if start and (flat[start - 1].isalnum() or flat[start - 1] == "_"):
+        return
+    words = list(_WORD.finditer(flat, start, run.end()))
+    if flat[run.end() : run.end() + 1].isdigit():
         words.pop()
-    if words and _begins(flat, words[0].start()) and (len(words) == 1 or words[0][0].casefold() in _COMMON):
+    while words and not _may_end(words[-1][0]):
+        words.pop()
+    if words and _begins(flat, start) and (len(words) == 1 or _is_common(words[0][0])):
         words.pop(0)
-    while words and (words[0][0].casefold() in _COMMON or words[0][0] in _PARTICLES):
+    while words and (_is_common(words[0][0]) or words[0][0] in _PARTICLES):
         words.pop(0)
     if words and not all(_is_time(word[0]) for word in words):
         end = words[-1].end()
         yield words[0].start(), end - 2 if flat[end - 2 : end] in ("'s", "'S") else end
+
+
+def _may_end(word: str) -> bool:
+    """Say whether a word can end a name: no particle, no initial, no abbreviation in capitals, no common word."""
+    return len(word) > 1 and word not in _PARTICLES and not word.isupper() and not _is_common(word)
+
+
+def _is_common(word: str) -> bool:
+    return word.casefold() in _COMMON
 
 
 def _is_time(word: str) -> bool:
