@@ -35,8 +35,8 @@ class Media(Policy):
 
     Args:
         keep: How many of the newest messages with media stay as they are.
-        trigger: How large the view must be, in the forms of `SummaryBuffer`; and the media must be a quarter of
-            it. None: whenever those of `step` messages can be replaced.
+        trigger: How large the view must be, in the forms of `SummaryBuffer`; and the media must be two
+            fifths of it. None: whenever those of `step` messages can be replaced.
         step: Media of how many messages are replaced together at least, without a trigger.
         context_window: Tokens of the model's context window, for fractions, where the model does not say.
 

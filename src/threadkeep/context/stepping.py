@@ -97,8 +97,8 @@ class Stepper:
         if not self._steps.trigger:
             return end - start >= self._steps.step
         size = self._size(start, point)
-        # Clearing changes the prompt's prefix: it must be worth a quarter of the view.
-        if 4 * (self._gains[end] - self._gains[start]) < size.tokens:
+        # Clearing changes the prompt's prefix: it must be worth two fifths of the view.
+        if 5 / 2 * (self._gains[end] - self._gains[start]) < size.tokens:
             return False
         return any(all(getattr(size, u) >= amount for u, amount in clause) for clause in self._steps.trigger)
 

@@ -189,7 +189,7 @@ def half_of(clause: tuple[Amount, ...], block: int, limits: Limits, provider: st
     by_unit = dict(clause)
     if "tokens" in by_unit:
         amount = by_unit["tokens"]
-        return ("tokens", max(low_water(("tokens", amount), None, limits, provider)[1] - block, amount // 4))
+        return ("tokens", max(low_water(("tokens", amount), None, limits, provider)[1] - block, amount // 8))
     unit, amount = clause[0]
     return (unit, max(1, amount // 2 - (unit == "messages")))
 

@@ -28,8 +28,8 @@ class ToolResults(Policy):
 
     Args:
         keep: How many of the newest results stay as they are.
-        trigger: How large the view must be, in the forms of `SummaryBuffer`; and what can be cleared must be a
-            quarter of it. None: whenever `step` results can be cleared.
+        trigger: How large the view must be, in the forms of `SummaryBuffer`; and what can be cleared must be
+            two fifths of it. None: whenever `step` results can be cleared.
         shorten: Tokens that are left of a result, from its beginning and its end; None clears it.
         step: How many results are cleared together at least, without a trigger; by default 10, or twice `keep`.
         exclude: Names of tools whose results stay.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
 
 from threadkeep.context.history import Counting, History
-from threadkeep.context.limits import FALLBACK_WINDOW, Limits
+from threadkeep.context.limits import FALLBACK_WINDOW, Anchor, Limits
 from threadkeep.context.marks import State
 from threadkeep.context.plan import Answer, Need, Request, View
 from threadkeep.context.policy import RECENT, Policy
@@ -50,7 +50,11 @@ class Viewing:
         self._answers: dict[tuple[str, str], Answer] = _made(recent, before)
         self._request = Request(
             history=History.of(messages, counter, before.history if before is not None else None),
-            limits=Limits(window=window_of(model), overhead=overhead.tokens),
+            limits=Limits(
+                window=window_of(model),
+                overhead=overhead.tokens,
+                anchor=_reported(previous, messages, overhead.tokens) if previous is not None else None,
+            ),
             provider=provider or provider_name(model),
             answers=self._answers,
             pins=frozenset(pins),
@@ -114,6 +118,17 @@ class Viewing:
 
 def _counts_alike(counter: Any, model: Any, calibration: Any) -> bool:
     return calibration is None and isinstance(counter, Counter) and counter.model is model
+
+
+def _reported(previous: View, messages: Sequence[BaseMessage], overhead: int) -> Anchor | None:
+    """Return what the provider reported for the former view, if the answer to it says so."""
+    before = previous.plan.request
+    n = len(before.history)
+    if n >= len(messages) or before.limits.overhead != overhead:
+        return None
+    usage = getattr(messages[n], "usage_metadata", None)
+    tokens = usage.get("input_tokens") if isinstance(usage, Mapping) else None
+    return Anchor(tokens=tokens, messages=n) if isinstance(tokens, int) and tokens > 0 else None
 
 
 def _made(*requests: Request | None) -> dict[tuple[str, str], Answer]:
