@@ -15,7 +15,7 @@ from threadkeep.testing.drive import Drive
 from threadkeep.testing.harness import Harness, Store, needs
 from threadkeep.testing.values import assert_same
 
-REPORTED = {
+REPORTED: Any = {
     "input_tokens": 100,
     "output_tokens": 20,
     "total_tokens": 120,
@@ -86,7 +86,7 @@ class LedgerContract(Harness):
     def test_a_call_counts_once(self, memory: Memory, drive: Drive) -> None:
         """The same call id, the same answer, and an answer the saver had counted are the same call."""
         line, thread = Line(memory, drive=drive), memory.threads.get("t")
-        answer = AIMessage("x", id="one", usage_metadata=REPORTED, response_metadata={"model_name": "m"})  # type: ignore[arg-type]
+        answer = AIMessage("x", id="one", usage_metadata=REPORTED, response_metadata={"model_name": "m"})
         line.put({"messages": [], "branch:to:model": None})
         line.write([("messages", [answer])], "task", "~__pregel_pull, model")
         assert [call.source for call in drive(thread.calls)] == ["messages"]
