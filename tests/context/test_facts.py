@@ -55,6 +55,8 @@ FOUND = [
     ("see https://Ex.com/a?b=1, please", {("url", "ex.com/a?b=1")}),
     ("call +1 (555) 123-4567", {("phone", "15551234567")}),
     ("Please ask Maria Lopez about it", {("name", "maria lopez")}),
+    ("Call Maria Lopez", {("name", "maria lopez")}),
+    ("Позвони Анне Петровой", {("name", "анне петровой")}),
     ("Maria Lopez arrived", {("name", "maria lopez")}),
     ("пригласи Анну Петрову и Олега", {("name", "анну петрову"), ("name", "олега")}),
     ("поговори з Оленою Коваль у Києві", {("name", "оленою коваль"), ("name", "києві")}),
@@ -258,9 +260,9 @@ def test_one_line_restates_all_facts_it_holds() -> None:
 
 
 NASTY = (
-    'a|1|1 |1,111,|A1-|A. |Aa | |\n|Cap. Word |a@|www.|http://a|5 may |may 5 |我叫|remember |, remember|please, |```x|"|'
-    "[user|(1|1:1|1-1-|€1|%|<|запомни, |Ж|+1 |dock |a'|1月|1点|Aa-|- a\n|> a\n"
-    '|A.A. |van |{"id": 1},'
+    "a|1|1 |1,111,|A1-|A. |Aa | |\n|Cap. Word |a@|www.|http://a|5 may |may 5 |我叫|remember |, remember|please, |"
+    '```x|"|[user|(1|1:1|1-1-|€1|%|<|запомни, |Ж|+1 |dock |1月|1点|Aa-|- a\n|> a\n|A.A. |van |{"id": 1},|'
+    "a'"
 ).split("|")
 
 

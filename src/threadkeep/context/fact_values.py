@@ -57,6 +57,12 @@ def contains(written: str, kind: str, value: str, text: str) -> bool:
     return _has(written, normal(text)) or (kind in ("url", "email", "id", "name") and _has(written, value))
 
 
+def name_key(name: str) -> str:
+    """Return what names are told apart by: in one case, Cyrillic words without their endings."""
+    words = normal(name).split()
+    return " ".join(_ENDING.sub("", word) if _CYRILLIC_NAME.fullmatch(word) else word for word in words)
+
+
 def _has(written: str, value: str) -> bool:
     """Look for a value with no ASCII letter or digit next to it where it has one itself."""
     start = written.find(value)

@@ -12,6 +12,13 @@ LONGEST = 4
 
 _L = r"A-Za-z\u00c0-\u024f\u0400-\u04ff"
 _UPPER = r"A-ZÀ-ÖØ-ÞŁŚŻŹĆČŠŽŘĚŮİĞŞŐŰĂĐĎŤŇА-ЯЁІЇЄҐ"
+# What a sentence often begins with before a name, besides the words of `_COMMON`.
+_VERBS = frozenset(
+    "ask call tell send email mail contact give show let meet remind schedule book move order ship deliver check find "
+    "get see use add remove update visit invite message text notify inform thank forward assign bring take introduce "
+    "make put write pay transfer copy cc dear yesterday today tomorrow".split()
+)
+_RUSSIAN_VERB = re.compile(r"[а-яіїє]{2,}(?:и|іть|ите|йте|ьте|[аія]вь|[вднт]ай)")
 _PARTICLES = (
     "van",
     "von",
@@ -116,7 +123,7 @@ def _named(flat: str, run: re.Match[str]) -> Iterator[tuple[int, int]]:
         words.pop()
     while words and not _may_end(words[-1][0]):
         words.pop()
-    if words and _begins(flat, start) and (len(words) == 1 or _is_common(words[0][0])):
+    if words and _begins(flat, start) and (len(words) == 1 or _is_opening(words[0][0])):
         words.pop(0)
     while words and (_is_common(words[0][0]) or words[0][0] in _PARTICLES):
         words.pop(0)
@@ -128,6 +135,12 @@ def _named(flat: str, run: re.Match[str]) -> Iterator[tuple[int, int]]:
 def _may_end(word: str) -> bool:
     """Say whether a word can end a name: no particle, no initial, no abbreviation in capitals, no common word."""
     return len(word) > 1 and word not in _PARTICLES and not word.isupper() and not _is_common(word)
+
+
+def _is_opening(word: str) -> bool:
+    """Say whether a word at the start of a sentence is rather a verb or a common word than a part of a name."""
+    small = word.casefold()
+    return small in _COMMON or small in _VERBS or _RUSSIAN_VERB.fullmatch(small) is not None
 
 
 def _is_common(word: str) -> bool:

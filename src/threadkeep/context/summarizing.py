@@ -27,7 +27,7 @@ LIMIT = 1_000
 CARRIED_FACTS, CARRIED_PINS = 400, 200
 """How many facts and pins a summary hands on to the next; those least important by `facts.ranked` leave first."""
 
-Reason = Literal["error", "blank", "longer", "refusal", "echo", "repetition", "window"]
+Reason = Literal["error", "blank", "longer", "refusal", "echo", "repetition", "window", "unreadable"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +51,7 @@ class Failed:
 
     Args:
         reason: A code: `error`, `blank`, `longer` (than what it stands for), `refusal`, `echo`, `repetition`,
-            `window` (the summarizer's window has no room for a message).
+            `window` (the summarizer's window has no room for a message), `unreadable` (no JSON where it was asked for).
         text: The same as a sentence.
         error: The exception of the model call, where that was the reason.
     """
