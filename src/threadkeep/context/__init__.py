@@ -13,13 +13,19 @@ from threadkeep.context.media import Media
 from threadkeep.context.offload import Offload
 from threadkeep.context.plan import Need, Plan, Reason, Request, View
 from threadkeep.context.policy import Policy
+from threadkeep.context.remembering import Entities
+from threadkeep.context.repair import repair
+from threadkeep.context.rules import RULES, Rule
 from threadkeep.context.summary import Summary, SummaryBuffer
 from threadkeep.context.tool_results import ToolResults
+from threadkeep.context.validate import Violation, validate
 from threadkeep.context.window import Window
 
 __all__ = [
+    "RULES",
     "Buffer",
     "Compose",
+    "Entities",
     "HeadTail",
     "History",
     "Limits",
@@ -30,11 +36,15 @@ __all__ = [
     "Policy",
     "Reason",
     "Request",
+    "Rule",
     "State",
     "Summary",
     "SummaryBuffer",
     "ToolResults",
     "View",
+    "Violation",
     "Window",
     "policy",
+    "repair",
+    "validate",
 ]
