@@ -87,6 +87,7 @@ def test_a_summary_becomes_one_marked_message_of_the_human_role() -> None:
         (" ".join(str(number) for number in range(4_000)), "longer"),
         ("I'm sorry, but I can't help with that.", "refusal"),
         ("I cannot assist with this request.", "refusal"),
+        ("As an AI language model, I do not have access to that.", "refusal"),
         ("Извините, я не могу помочь с этим.", "refusal"),
         ("Вибачте, але я не можу допомогти.", "refusal"),
         ("抱歉，我无法协助完成这个请求。", "refusal"),
@@ -109,6 +110,7 @@ def test_what_is_no_summary_changes_nothing(answer: str, reason: str) -> None:
         "The assistant said: I cannot help with that. The user then asked for a refund.",
         "Пользователь извинился: он не может прийти.",
         "用户抱歉地说他无法参加会议。",
+        "As an AI project lead, the user asked for a plan of the week.",
         "I moved pallet A1023; I can't reach dock 5 before noon.",
     ],
 )
