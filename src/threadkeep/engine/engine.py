@@ -21,10 +21,12 @@ from threadkeep import ids
 from threadkeep.backends.base import Driver, Op, Retry, Work
 from threadkeep.engine.build import Builder, adopt, live_values
 from threadkeep.engine.cache import Head, ThreadCache, Threads
+from threadkeep.engine.damage import Seen, examined, explained, is_damage, watched
 from threadkeep.engine.puts import prepare_put, prepare_writes
 from threadkeep.engine.recording import MESSAGES
 from threadkeep.engine.requests import PutRequest, WritesRequest
-from threadkeep.errors import NotADatabase, StaleRun, ThreadkeepError
+from threadkeep.errors import StaleRun
+from threadkeep.models import Problem
 from threadkeep.ops import load, packing, put
 from threadkeep.ops.load import Loaded, Stored
 from threadkeep.ops.names import Names
@@ -103,11 +105,12 @@ class Engine:
 
     def run(self, flow: Flow[T]) -> T:
         """Carry out a flow, blocking."""
+        seen = Seen()
         try:
             request = next(flow)
             while True:
                 try:
-                    answer = self._serve(request)
+                    answer = self._serve(request, seen)
                 except BaseException as error:
                     request = flow.throw(error)
                 else:
@@ -115,12 +118,18 @@ class Engine:
         except StopIteration as stop:
             result: T = stop.value
             return result
+        except (LookupError, ValueError, TypeError) as error:
+            if not is_damage(error, seen):
+                raise
+            found = self.driver.read(examined(seen, self.names))
+            self._raise_damage(error, seen, *found)
+            raise
 
-    def _serve(self, request: Read | Write | Settle) -> Any:
+    def _serve(self, request: Read | Write | Settle, seen: Seen) -> Any:
         if isinstance(request, Read):
-            return self.driver.read(self._whole(request.op))
+            return self.driver.read(watched(request.op, seen))
         if isinstance(request, Write):
-            return self.driver.write(request.op)
+            return self.driver.write(lambda: watched(request.op(), seen))
         if request.now or not request.work.wait(self.driver.linger):
             self.driver.flush()
             request.work.wait(None)
@@ -128,11 +137,12 @@ class Engine:
 
     async def arun(self, flow: Flow[T]) -> T:
         """Carry out a flow on the running event loop."""
+        seen = Seen()
         try:
             request = next(flow)
             while True:
                 try:
-                    answer = await self._aserve(request)
+                    answer = await self._aserve(request, seen)
                 except BaseException as error:
                     request = flow.throw(error)
                 else:
@@ -140,27 +150,27 @@ class Engine:
         except StopIteration as stop:
             result: T = stop.value
             return result
+        except (LookupError, ValueError, TypeError) as error:
+            if not is_damage(error, seen):
+                raise
+            found = await self.driver.aread(examined(seen, self.names))
+            self._raise_damage(error, seen, *found)
+            raise
 
-    async def _aserve(self, request: Read | Write | Settle) -> Any:
+    async def _aserve(self, request: Read | Write | Settle, seen: Seen) -> Any:
         if isinstance(request, Read):
-            return await self.driver.aread(self._whole(request.op))
+            return await self.driver.aread(watched(request.op, seen))
         if isinstance(request, Write):
-            return await self.driver.awrite(request.op)
+            return await self.driver.awrite(lambda: watched(request.op(), seen))
         await self.driver.settled(request.work, now=request.now)
         return None
 
-    def _whole(self, op: Op[T]) -> Op[T]:
-        """Read, and say what it means when something that is referred to is not there."""
-        try:
-            return (yield from op)
-        except LookupError as error:
-            if isinstance(error, ThreadkeepError):
-                raise
-            raise NotADatabase(
-                f"what is stored in {self.driver.url!r} is damaged: {error} cannot be "
-                f"found; `threadkeep doctor --db {self.driver.url}` says more. Restore a backup, or delete the thread",
-                where=self.driver.url,
-            ) from error
+    def _raise_damage(
+        self, error: BaseException, seen: Seen, thread_id: str | None, problems: list[Problem]
+    ) -> None:
+        explanation = explained(error, self.driver.url, seen, thread_id, problems)
+        if explanation is not None:
+            raise explanation from error
 
     # threads
 

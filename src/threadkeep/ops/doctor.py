@@ -7,14 +7,17 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+import ormsgpack
+
 from threadkeep.backends.base import Op, Row, Statement
-from threadkeep.ids import decode_text, digest
+from threadkeep.ids import decode_text, digest, unpack_message_id
 from threadkeep.models import Problem
 from threadkeep.ops import packing
 from threadkeep.ops.calls import ORIGINS, PURPOSES, STATUSES, CallBody
 from threadkeep.ops.history import resolve_all
 from threadkeep.ops.load import Manifest, checkpoint_row, collect, collect_content, entries_of, with_names
 from threadkeep.ops.names import Names
+from threadkeep.ops.notes import ACTIONS, KINDS
 from threadkeep.ops.packing import Entry
 from threadkeep.ops.rows import VISIBLE, LoadedCheckpoint, number, span
 from threadkeep.ops.threads import NAMED, RANGED, ThreadRow
@@ -56,6 +59,7 @@ def check_thread(thread: bytes, thread_id: str, names: Names) -> Op[list[Problem
     yield from check.writes()
     yield from check.record()
     yield from check.calls()
+    yield from check.notes()
     yield from check.numbers()
     check.report_missing()
     return check.problems
@@ -222,6 +226,16 @@ class _Check:
         for _, content in (yield Statement("sent_all", (self.row.id,))):
             self.refer("sent", "a digest", {content}, set())
 
+    def notes(self) -> Op[None]:
+        """Check that what policies noted, what is set aside, and the audit can be read."""
+        for kind, policy, _, _, body in (yield Statement("notes_all", (self.row.id,))):
+            what = f"a note of policy {policy.decode('utf-8', 'backslashreplace')!r}"
+            self.readable("notes", what, partial(_note, kind, body))
+        for k, _, action, actor, body in (yield Statement("audit", span(self.row.id))):
+            self.readable("audit", f"entry {number(k)}", partial(_audit, action, actor, body))
+        for k, money in (yield Statement("reservations", span(self.row.id))):
+            self.readable("reservations", f"reservation {number(k)}", partial(Decimal, money or 0))
+
     def numbers(self) -> Op[None]:
         """Check that no row has a number that is still to be given."""
         limits = {
@@ -301,6 +315,20 @@ def _build(row: LoadedCheckpoint, names: Names, memo: dict[int, Manifest]) -> Ma
         raise ValueError(f"it is stored as changes to checkpoint {row.parent}")
     resolve_all([row], names, memo)
     return memo[number(row.key)]
+
+
+def _note(kind: int, body: bytes) -> None:
+    if not 0 <= kind < len(KINDS):
+        raise ValueError(f"kind {kind} is none of {', '.join(KINDS)}")
+    references(body)
+
+
+def _audit(action: int, actor: bytes, body: bytes) -> None:
+    if not 0 <= action < len(ACTIONS):
+        raise ValueError(f"action {action} is none of {', '.join(ACTIONS)}")
+    decode_text(actor)
+    for message_id in ormsgpack.unpackb(body):
+        unpack_message_id(message_id)
 
 
 def _call(line: Row) -> tuple[set[int], set[int]]:

@@ -370,6 +370,10 @@ WHERE key BETWEEN ?1 AND ?2 AND (expires IS NULL OR expires > ?3) AND (?4 IS NUL
 INSERT INTO reservations (key, run_id, tokens, money, expires)
 SELECT coalesce(max(key), ?1) + 1, ?3, ?4, ?5, ?6 FROM reservations WHERE key BETWEEN ?1 AND ?2 RETURNING key;
 
+-- name: reservations
+-- Read what a thread has set aside.
+SELECT key, money FROM reservations WHERE key BETWEEN ? AND ?;
+
 -- name: drop_stale_reservations
 -- Remove what was set aside by those who died.
 DELETE FROM reservations WHERE key BETWEEN ? AND ? AND expires <= ?;
