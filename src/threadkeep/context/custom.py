@@ -99,5 +99,5 @@ def whole(draft: Draft, leaving: set[int]) -> set[int]:
         end = next((i for i in range(index + 1, n) if history.borders[i]), n)
         chosen.update(range(start, end))
     turn = history.turn_start(n - 1) if n else None
-    staying = {*draft.survivors(0, n), *(() if turn is None else (turn,)), *range(history.last_unit(n), n)}
+    staying = {*draft.survivors(0, n), *(() if turn is None else (turn,)), *range(history.latest(n), n)}
     return {index for index in chosen if index not in staying and draft.present[index]}

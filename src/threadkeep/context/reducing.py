@@ -132,7 +132,7 @@ class Reducer:
         after = self._sizes.at(boundary, at) if at > boundary else Measured()
         if not self._due(size, after):
             return boundary
-        last = self._history.last_unit(point)
+        last = self._history.latest(point)
         if last <= boundary:
             return boundary
         return self._past_reasoning(self._sizes.keeping(boundary, last, point), last, point) or boundary
@@ -171,7 +171,7 @@ class Reducer:
             sizes = Sizes(self._draft, self._rule, max(found.boundary, self._rule.start), count=True)
         if sizes.at(found.boundary, n).tokens <= room:
             return found
-        boundary = sizes.fitting(found.boundary, self._history.last_unit(n), n, room)
+        boundary = sizes.fitting(found.boundary, self._history.latest(n), n, room)
         if boundary <= found.boundary:
             return found
         return Cut(boundary=boundary, at=n, generation=found.generation + (not found.advanced), advanced=True)

@@ -85,7 +85,7 @@ class Stepper:
 
     def _latest(self, point: int) -> int:
         """Return the first message that may not be touched."""
-        last = self._history.last_unit(point) if point else 0
+        last = self._history.latest(point) if point else 0
         turn = self._history.turn_start(point - 1) if point else None
         if self._steps.questions and turn is not None:
             place = bisect_left(self._candidates, turn)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
+from threadkeep.context.cooling import cooling, failed
 from threadkeep.context.draft import Draft
 from threadkeep.context.facts import FACTS_LIMIT, PINS_LIMIT
 from threadkeep.context.history import SYSTEM
@@ -237,29 +238,19 @@ class _Stage:
             )  # fmt: skip
             return mark.sealed(self._history)
         mark = self._mark or Mark(start=self._rule.start).sealed(self._history)
-        if answer is None and not self._cooling(mark):
+        if answer is None and not cooling(mark, len(self._history)):
             self._draft.needs.append(self._need(base, cut.boundary, key))
         self._fall_back()
-        return self._failed(mark) if isinstance(answer, Failed) else mark
+        return failed(mark, len(self._history)) if isinstance(answer, Failed) else mark
 
     def _unreadable(self, mark: Mark, answer: Any) -> Mark:
         """Plan without the text that the mark stands for: it is looked up, or made again."""
-        if answer is None and not self._cooling(mark):
+        if answer is None and not cooling(mark, len(self._history)):
             base = Mark(start=mark.start, key=b"")
             self._draft.needs.append(self._need(base, mark.boundary, mark.covered(self._history)))
         self._old = None
         self._fall_back()
-        return self._failed(mark) if isinstance(answer, Failed) else mark
-
-    def _cooling(self, mark: Mark) -> bool:
-        n = len(self._history)
-        return n < mark.wait <= n + _LONGEST_WAIT
-
-    def _failed(self, mark: Mark) -> Mark:
-        if self._cooling(mark):
-            return mark
-        wait = min(2 << mark.failures, _LONGEST_WAIT)
-        return replace(mark, wait=len(self._history) + wait, failures=min(mark.failures + 1, 8))
+        return failed(mark, len(self._history)) if isinstance(answer, Failed) else mark
 
     def _answer(self, key: bytes) -> Any:
         return self._draft.request.answers.get((self._print, key.hex()))
@@ -358,9 +349,6 @@ class _Stage:
         for unit, amount in (one for clause in self._rule.trigger for one in clause):
             largest[unit] = max(largest.get(unit, 0), 2 * amount)
         return tuple(largest.items())
-
-
-_LONGEST_WAIT: Final = 32
 
 
 def _front(draft: Draft, start: int, boundary: int) -> int:

@@ -12,7 +12,6 @@ from threadkeep.context.policy import Policy
 from threadkeep.context.reducing import Amount, Cut, Reducer, Rule, amounts, staying_before
 from threadkeep.errors import ConfigurationError
 
-
 _SMALL: Final = 800
 
 
