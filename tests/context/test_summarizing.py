@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from threadkeep.context.entities import Entities, named_entities
 from threadkeep.context.fences import mark_of
 from threadkeep.context.summarizing import (
     Ask,
@@ -18,6 +20,7 @@ from threadkeep.context.summarizing import (
     summarize,
     summary_message,
 )
+from threadkeep.testing.histories import random_history
 
 
 def count(text: str) -> int:
@@ -167,6 +170,16 @@ def test_the_previous_summary_is_always_included() -> None:
     assert second.covered == 2 * len(CHAT)
 
 
+def test_a_previous_summary_that_is_too_long_leaves_room() -> None:
+    long = SummaryText(text=" ".join(f"Word {n} was said here." for n in range(2_000)), covered=9)
+    options = Options(window=1_500, limit=100)
+    asks: list[Ask] = []
+    summary = run(CHAT, lambda ask: asks.append(ask) or "Fine.", previous=long, options=options)  # type: ignore[func-returns-value]
+    assert isinstance(summary, SummaryText)
+    assert "Word 0 was said here." in seen(asks[0])
+    assert all(sum(count(m.text) for m in ask.messages) + ask.max_tokens <= 1_500 for ask in asks)
+
+
 def test_a_window_without_room_is_a_reason() -> None:
     failed = run(CHAT, lambda ask: "x", options=Options(window=100))
     assert isinstance(failed, Failed)
@@ -269,3 +282,25 @@ def test_an_extract_needs_no_model() -> None:
     assert "Order 199 crates, please." in again.text
     assert "And one more thing." in again.text
     assert "B-4471" in again.block.text
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 4))
+def test_any_history_can_be_summarised(seed: int) -> None:
+    messages = random_history(seed)
+    before = [message.model_copy(deep=True) for message in messages]
+    options = Options(window=900, limit=120)
+
+    def answer(ask: Ask) -> str:
+        assert sum(count(message.text) for message in ask.messages) + ask.max_tokens <= options.window
+        return "They spoke of this and that."
+
+    summary = run(messages, answer, options=options)
+    extracted = extract(messages, count=count, options=options)
+    assert isinstance(summary, SummaryText) or summary.reason == "longer"
+    for one in (summary, extracted):
+        if isinstance(one, SummaryText):
+            assert one.covered == len(messages)
+            assert count(summary_message(one).text) <= 120 + 400 + 300 + 150
+            assert SummaryText.from_json(json.loads(json.dumps(one.to_json()))) == one
+    assert isinstance(named_entities(messages), Entities)
+    assert messages == before

@@ -24,6 +24,9 @@ from threadkeep.context.wording import Wording, fill, wording_of
 LIMIT = 1_000
 """Tokens of a summary's text where no other limit is given."""
 
+FENCES = 32
+"""Tokens of the tags around the transcript and the summary so far, about."""
+
 CARRIED_FACTS, CARRIED_PINS = 400, 200
 """How many facts and pins a summary hands on to the next; those least important by `facts.ranked` leave first."""
 
@@ -220,9 +223,9 @@ def _written(
 ) -> Generator[Ask, str, str | Failed]:
     limit = max(1, min(options.limit, options.window // 4))
     asked = instruction(options.prompt, tongue, limit)
-    room = options.window - limit - limit - count(asked)  # the answer, and the summary so far
+    summary = cut(before, max(limit, options.window // 3), count)
+    room = options.window - limit - max(limit, count(summary)) - count(asked) - FENCES
     original = sum(count(entry) for entry in entries) + count(before)
-    summary = before
     for chunk in chunked(entries, room, count):
         if chunk is None:
             return _failed("window", f"the summarizer's window of {options.window} tokens has no room")
