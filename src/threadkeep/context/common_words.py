@@ -1,6 +1,6 @@
 """Words that are one token nearly everywhere, and by which English and its neighbours are told from other languages.
 
-They are matched as bytes in Latin-1, with a capital or without.
+They are matched as bytes in Latin-1, in small letters, in capitals, or with a capital first.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Final
 
 
-def _both_cases(words: str) -> frozenset[bytes]:
+def _in_all_cases(words: str) -> frozenset[bytes]:
     plain = words.split()
-    return frozenset(form.encode("latin-1") for word in plain for form in (word, word.capitalize()))
+    forms = (form for word in plain for form in (word, word.capitalize(), word.upper()))
+    return frozenset(form.encode("latin-1") for form in forms)
 
 
 # The commonest words of English prose, then those of programs and of structured data.
-ENGLISH: Final = _both_cases(
+ENGLISH: Final = _in_all_cases(
     """
     the of and to a in is it you that he was for on are with as i his they be at one have this from or had by hot but
     some what there we can out other were all your when up use how said an each she which do their time if will way
@@ -33,7 +34,7 @@ ENGLISH: Final = _both_cases(
 )
 
 # Short words of German, French, Spanish, Portuguese, Italian, Dutch and Indonesian.
-WESTERN: Final = _both_cases(
+WESTERN: Final = _in_all_cases(
     """
     der die das und ist nicht ein eine einen einem einer mit für auf von dem den des im zu sich auch es werden wird als
     sind ich sie wir bei oder nach wie nur noch durch wenn kann wurde aus haben hat zum zur über

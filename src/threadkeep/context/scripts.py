@@ -27,7 +27,7 @@ FEATURES: Final[tuple[tuple[str, str], ...]] = (
     ("common", LATIN), ("english words", LATIN), ("english letters", LATIN),
     ("western words", EUROPEAN), ("western letters", EUROPEAN),
     ("foreign words", EUROPEAN), ("foreign letters", EUROPEAN),
-    ("long letters", LATIN), ("humps", LATIN), ("accents", EUROPEAN), ("extended latin", EUROPEAN),
+    ("long letters", LATIN), ("humps", LATIN), ("capitals", LATIN), ("accents", EUROPEAN), ("extended latin", EUROPEAN),
     ("digits", DIGITS), ("numbers", DIGITS),
     ("punctuation", SYMBOLS), ("punctuation runs", SYMBOLS), ("long punctuation", SYMBOLS),
     ("newlines", SPACE), ("double spaces", SPACE), ("tabs", SPACE),
@@ -42,6 +42,8 @@ _LONG: Final = 16
 """Letters after which a run of letters is no word of a language but, say, base64."""
 
 
+_NAMES, _HUMPED = 0.5, 0.15
+"""What a `camelHump` or `snake_case` tells of English, beside a common word; and humps a letter that no program has."""
 _TRADITIONAL: Final = frozenset("這個們說國會來時對為過還與開點無從問將應該請訊標檔網頁選設關閉資")
 """Characters of nearly every Chinese text in traditional writing; the simplified ones differ."""
 _SAMPLE: Final = 2000
@@ -79,6 +81,7 @@ _WORDS: Final = _keeping(_UPPER + _LOWER + _ACCENTED)
 _NUMBERS: Final = _keeping(_DIGITS)
 _MARKS: Final = _keeping(_PUNCTUATION)
 _NO_PUNCTUATION: Final = bytes(byte for byte in range(256) if byte not in _PUNCTUATION)
+_RULERS: Final = (b"----", b"====", b"****", b"####")
 _CASES: Final = bytes(65 if byte in _UPPER else 97 if byte in _LOWER else 32 for byte in range(256))
 
 
@@ -95,14 +98,18 @@ def measure(text: str) -> tuple[float, ...]:
 def _narrow(data: bytes, extended: int) -> tuple[float, ...]:
     """Count what is ASCII or Latin-1; `extended` is the number of Latin letters that are neither."""
     words = data.translate(_WORDS).split()
+    cases = data.translate(_CASES)
+    humps = cases.count(b"aA")
     others = [*filterfalse(ENGLISH.__contains__, words)]
     common, count = len(words) - len(others), len(others)
     letters = b"".join(others)
     long = 0
     if count and max(map(len, others)) > _LONG:
-        long = sum(len(word) - _LONG for word in others if len(word) > _LONG)
+        long = sum(map(_beyond, others))
     rest = len(letters) - long
-    english = min(1.0, common / (0.35 * len(words) + 1.0))
+    # Names in programs are English, too; letters whose case changes without end are base64.
+    names = data.count(b"_") + (humps if humps < _HUMPED * rest else 0)
+    english = min(1.0, (common + _NAMES * names) / (0.35 * len(words) + 1.0))
     western = 0.0
     if english < 1.0 and count:
         known = sum(map(WESTERN.__contains__, others))
@@ -110,13 +117,24 @@ def _narrow(data: bytes, extended: int) -> tuple[float, ...]:
     foreign = 1.0 - english - western
     marks = data.translate(None, _NO_PUNCTUATION)
     runs = len(data.translate(_MARKS).split()) if marks else 0
+    # A ruler is a token or two, however long.
+    signs = len(marks) - 4 * sum(map(marks.count, _RULERS)) if len(marks) > 3 * runs else len(marks)
     digits = len(data) - len(data.translate(None, _DIGITS))
     return (
         common, count * english, rest * english, count * western, rest * western, count * foreign, rest * foreign,
-        long, data.translate(_CASES).count(b"aA"), len(letters) - len(letters.translate(None, _ACCENTED)), extended,
+        long, humps, cases.count(b"AA"), len(letters) - len(letters.translate(None, _ACCENTED)), extended,
         digits, len(data.translate(_NUMBERS).split()) if digits else 0,
-        len(marks), runs, max(0, len(marks) - 3 * runs),
+        signs, runs, max(0, signs - 3 * runs),
     )  # fmt: skip
+
+
+def _beyond(word: bytes) -> int:
+    """Count the letters that make a run of letters too long for a word, unless it is a name with humps."""
+    length = len(word)
+    if length <= _LONG:
+        return 0
+    capitals = length - len(word.translate(None, _UPPER))
+    return 0 if 1 < capitals <= _HUMPED * 2 * length else length - _LONG
 
 
 def _spaces(text: str) -> tuple[float, ...]:
