@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from threadkeep.errors import (
+    BudgetExceeded,
     ChangedMessageWarning,
     CheckpointNotFound,
     ConfigurationError,
     DuplicateHistoryWarning,
     InUse,
     InvalidThreadId,
+    LedgerWarning,
     MemoryClosed,
     MessageNotFound,
     MissingExtra,
@@ -24,18 +26,23 @@ from threadkeep.errors import (
     ThreadkeepError,
     ThreadkeepWarning,
     ThreadNotFound,
+    UnknownPrice,
 )
 from threadkeep.memory import Memory, open
 from threadkeep.models import (
+    AuditEntry,
     Branch,
     Call,
+    CallRecord,
     CheckpointInfo,
     CompactReport,
+    MessageReason,
     Page,
     PendingWrite,
     Problem,
     PruneReport,
     State,
+    SummaryInfo,
     TableStats,
     ThreadInfo,
     ThreadStats,
@@ -46,8 +53,11 @@ from threadkeep.thread import Thread
 from threadkeep.threads import Threads
 
 __all__ = [
+    "AuditEntry",
     "Branch",
+    "BudgetExceeded",
     "Call",
+    "CallRecord",
     "ChangedMessageWarning",
     "CheckpointInfo",
     "CheckpointNotFound",
@@ -56,9 +66,11 @@ __all__ = [
     "DuplicateHistoryWarning",
     "InUse",
     "InvalidThreadId",
+    "LedgerWarning",
     "Memory",
     "MemoryClosed",
     "MessageNotFound",
+    "MessageReason",
     "MissingExtra",
     "NotADatabase",
     "NotFound",
@@ -74,6 +86,7 @@ __all__ = [
     "StorageError",
     "StorageFull",
     "StorageReadOnly",
+    "SummaryInfo",
     "TableStats",
     "Thread",
     "ThreadInfo",
@@ -83,6 +96,7 @@ __all__ = [
     "ThreadkeepWarning",
     "Threads",
     "UnknownMessage",
+    "UnknownPrice",
     "UnknownType",
     "Usage",
     "open",

@@ -12,6 +12,8 @@ ThreadkeepError
 ├── StaleRun (RuntimeError)              another run moved the thread on; reload and try again
 ├── SerializationError (TypeError)       a value in the state that would not come back equal
 ├── InUse (RuntimeError)                 deleting would break what still refers to it
+├── BudgetExceeded (RuntimeError)        the next model call could take more than its budget has left
+├── UnknownPrice (LookupError)           money is limited, and a model has no listed price
 └── StorageError (OSError)
     ├── StorageBusy (TimeoutError)       a lock was not released in time
     ├── StorageFull                      no space left
@@ -22,6 +24,7 @@ ThreadkeepError
 ThreadkeepWarning (UserWarning)
 ├── DuplicateHistoryWarning              a run was given messages that its thread holds already
 ├── ChangedMessageWarning                a stored message was changed in place; the record was not
+├── LedgerWarning                        a model call could not be recorded; the usage is incomplete
 └── UnknownContextWindowWarning          a fraction was taken of an assumed context window
 """
 
@@ -102,6 +105,18 @@ class InUse(ThreadkeepError, RuntimeError):
     """A deletion was refused because what remains could not be read without it."""
 
 
+class BudgetExceeded(ThreadkeepError, RuntimeError):
+    """The next model call could take more than its budget has left, so it was not made.
+
+    Fields: `thread_id`, `per`, and for `tokens` and `money` each `spent_`, `reserved_`, `call_` (what the call may
+    take) and `limit_`.
+    """
+
+
+class UnknownPrice(ThreadkeepError, LookupError):
+    """A budget limits money, and a model has no listed price."""
+
+
 class StorageError(ThreadkeepError, OSError):
     """The database could not do what was asked."""
 
@@ -140,6 +155,10 @@ class DuplicateHistoryWarning(ThreadkeepWarning):
 
 class ChangedMessageWarning(ThreadkeepWarning):
     """A message of an earlier turn was changed in place; the record keeps what was stored."""
+
+
+class LedgerWarning(ThreadkeepWarning):
+    """A model call could not be recorded, so a thread's usage is incomplete."""
 
 
 class UnknownContextWindowWarning(ThreadkeepWarning):

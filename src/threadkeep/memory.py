@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from threadkeep import ids
 from threadkeep.config import DEFAULT_URL, LOCK_TIMEOUT, open_driver
-from threadkeep.engine import upkeep
+from threadkeep.engine import ledger, told, upkeep
 from threadkeep.engine.engine import Engine
-from threadkeep.models import CompactReport, Problem, Progress, ThreadStats
+from threadkeep.models import Call, CallStatus, CompactReport, Problem, Progress, Purpose, ThreadStats, Usage
 from threadkeep.serde import Serde
 from threadkeep.threads import Threads
 
@@ -97,6 +98,105 @@ class Memory:
         Raises ConfigurationError for a type that has no fields of its own.
         """
         self._engine.serde.upgrade(cls, function)
+
+    def record_usage(
+        self,
+        thread_id: object,
+        reported: Any = None,
+        *,
+        model: str | None = None,
+        provider: str | None = None,
+        purpose: Purpose = "answer",
+        status: CallStatus = "finished",
+        call_id: str | None = None,
+        run_id: str | None = None,
+        messages: Sequence[Any] | None = None,
+        tools: Sequence[Any] = (),
+        started: datetime | None = None,
+        ended: datetime | None = None,
+    ) -> Call:
+        """Record a model call that a loop of your own made, and return it; the thread need not exist yet.
+
+        Args:
+            thread_id: whose call it is.
+            reported: what came back: the AI message, or a usage as OpenAI, Anthropic or LangChain report it; None when
+                nobody knows what the call took.
+            model: the model's name; that of the AI message by default.
+            provider: the provider's name, such as `openai`; it finds the price.
+            purpose: `answer`, `summary` or `extraction`.
+            status: `finished`, `failed` or `cancelled`.
+            call_id: an id of the call; one that was recorded before is not counted again, nor is an AI message.
+            run_id: the run that the call belongs to, for budgets by run.
+            messages: what was sent, to be read with `Thread.call`.
+            tools: the tools that were sent, as plain data.
+            started: when the call began; now by default.
+            ended: when it ended; now by default.
+
+        Raises ConfigurationError for another purpose or status, and for a usage that cannot be read.
+        """
+        request = told.request(
+            self._engine,
+            reported,
+            model=model,
+            provider=provider,
+            purpose=purpose,
+            status=status,
+            call_id=call_id,
+            run_id=run_id,
+            messages=messages,
+            tools=tools,
+            started=started,
+            ended=ended,
+        )
+        return self._engine.run(told.record(self._engine, self._engine.ref(self.owner, thread_id), request))
+
+    async def arecord_usage(
+        self,
+        thread_id: object,
+        reported: Any = None,
+        *,
+        model: str | None = None,
+        provider: str | None = None,
+        purpose: Purpose = "answer",
+        status: CallStatus = "finished",
+        call_id: str | None = None,
+        run_id: str | None = None,
+        messages: Sequence[Any] | None = None,
+        tools: Sequence[Any] = (),
+        started: datetime | None = None,
+        ended: datetime | None = None,
+    ) -> Call:
+        """Record a model call that a loop of your own made, and return it; the thread need not exist yet."""
+        request = told.request(
+            self._engine,
+            reported,
+            model=model,
+            provider=provider,
+            purpose=purpose,
+            status=status,
+            call_id=call_id,
+            run_id=run_id,
+            messages=messages,
+            tools=tools,
+            started=started,
+            ended=ended,
+        )
+        return await self._engine.arun(
+            told.record(self._engine, self._engine.ref(self.owner, thread_id), request)
+        )
+
+    def usage(self, *, owner: str | None = None, since: datetime | None = None) -> Usage:
+        """Return what model calls took in all of an owner's threads, this memory's owner by default.
+
+        `since` leaves out calls that began earlier. Copies of threads add nothing.
+        """
+        return self._engine.run(ledger.of_owner(self._engine, self.owner if owner is None else owner, since))
+
+    async def ausage(self, *, owner: str | None = None, since: datetime | None = None) -> Usage:
+        """Return what model calls took in all of an owner's threads, this memory's owner by default."""
+        return await self._engine.arun(
+            ledger.of_owner(self._engine, self.owner if owner is None else owner, since)
+        )
 
     def stats(self, *, progress: Progress | None = None) -> tuple[ThreadStats, ...]:
         """Return bytes and rows of every thread of every owner, largest first; no value is decoded.

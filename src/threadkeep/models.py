@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Generic, Literal, TypeVar
 
 Status = Literal["idle", "running", "waiting", "failed"]
 Source = Literal["input", "loop", "update", "fork"]
+Purpose = Literal["answer", "summary", "extraction", "cached"]
+CallStatus = Literal["finished", "failed", "cancelled"]
 Progress = Callable[[int, int], None]
 """Called with how many threads are done, and how many there are; from the thread that does the work."""
 T = TypeVar("T")
@@ -96,21 +99,44 @@ class Branch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """One model call of a thread, in tokens as its provider reported them."""
+    """One model call of a thread: the ledger's row.
 
+    Tokens are as the provider reported them, None where it reported nothing; `input_tokens` includes cached ones.
+    `number` counts the thread's calls from 1. `source` tells who counted: `recorder` (the callback handler),
+    `messages` (the saver, by the answer's own report) or `caller` (`Memory.record_usage`). `price` is in US dollars,
+    by the data that `price_version` names, and None where there is no price. `seconds` is how long the call took, and
+    `error` the type of what it raised. A call with purpose `cached` was answered from LangChain's cache: no provider
+    was asked, and its tokens are those of an earlier call.
+    """
+
+    number: int
+    at: datetime
     message_id: str | None
     model: str | None
-    input_tokens: int
-    output_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    reasoning_tokens: int
-    at: datetime
+    provider: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    reasoning_tokens: int | None
+    purpose: Purpose
+    status: CallStatus
+    source: str
+    price: Decimal | None
+    price_version: str | None
+    call_id: str | None
+    run_id: str | None
+    seconds: float | None
+    error: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """Tokens of a thread's model calls, summed. `input_tokens` includes cached ones."""
+    """Tokens and money of model calls, summed over what is known. `input_tokens` includes cached ones.
+
+    `calls` counts those that asked a provider; `unknown` of them reported no tokens, `unpriced` have no price, and
+    `cached` more were answered from LangChain's cache. `price` is in US dollars. `purposes` has the sums by purpose.
+    """
 
     calls: int = 0
     input_tokens: int = 0
@@ -118,12 +144,64 @@ class Usage:
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
+    price: Decimal = Decimal(0)
+    unknown: int = 0
+    unpriced: int = 0
+    cached: int = 0
+    purposes: Mapping[str, Usage] = field(default_factory=dict)
     last: Call | None = None
 
     @property
     def total_tokens(self) -> int:
         """Input plus output tokens."""
         return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessageReason:
+    """What a policy did with one message of the state for a model call, and why; `position` counts from 1."""
+
+    position: int
+    message: Any
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallRecord:
+    """What one model call was sent: messages and tools, and why every message of the state is among them or not.
+
+    `messages` is None where nobody saw what was sent (a call that was counted by its answer). `options` are the
+    response format and the tool choice, as far as given. `reasons` is empty where no policy chose.
+    """
+
+    call: Call
+    messages: tuple[Any, ...] | None
+    tools: tuple[Any, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    policy: str | None = None
+    reasons: tuple[MessageReason, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SummaryInfo:
+    """A summary that a policy made of a thread's older messages; `covered` counts them."""
+
+    at: datetime
+    policy: str
+    text: str
+    covered: int
+    language: str | None
+    model: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AuditEntry:
+    """Who did what to a thread, and to which of its messages; never a text."""
+
+    at: datetime
+    action: str
+    actor: str
+    message_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

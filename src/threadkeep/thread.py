@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from threadkeep.engine import edits, flows, records
+from threadkeep.engine import deleting, edits, flows, ledger, notes, records
 from threadkeep.engine.engine import Engine
-from threadkeep.models import Branch, Call, CheckpointInfo, Page, State, ThreadInfo, Usage
+from threadkeep.models import (
+    AuditEntry,
+    Branch,
+    Call,
+    CallRecord,
+    CheckpointInfo,
+    Page,
+    State,
+    SummaryInfo,
+    ThreadInfo,
+    Usage,
+)
 from threadkeep.ops.rows import ThreadRef
 
 
@@ -125,7 +136,7 @@ class Thread:
         return await self._engine.arun(edits.fork(self._engine, self._ref, checkpoint_id, before))
 
     def usage(self) -> Usage:
-        """Return the tokens of the thread's model calls, as their providers reported them."""
+        """Return the tokens of the thread's model calls, as their providers reported them, and what they cost."""
         return self._engine.run(records.usage(self._engine, self._ref))
 
     async def ausage(self) -> Usage:
@@ -139,6 +150,71 @@ class Thread:
     async def acalls(self) -> Sequence[Call]:
         """Return the thread's model calls in order."""
         return await self._engine.arun(records.calls(self._engine, self._ref))
+
+    def call(self, number: int) -> CallRecord:
+        """Return a model call with exactly what it was sent, and the policy's reason for every message of the state.
+
+        Raises ConfigurationError when the thread has no call of this number.
+        """
+        return self._engine.run(ledger.one(self._engine, self._ref, number))
+
+    async def acall(self, number: int) -> CallRecord:
+        """Return a model call with exactly what it was sent, and the policy's reason for every message of the state."""
+        return await self._engine.arun(ledger.one(self._engine, self._ref, number))
+
+    def pin(self, message_id: str) -> None:
+        """Pin a message: policies keep it in the view, or restate what it says. Raises MessageNotFound."""
+        self._engine.run(notes.pin(self._engine, self._ref, message_id))
+
+    async def apin(self, message_id: str) -> None:
+        """Pin a message: policies keep it in the view, or restate what it says."""
+        await self._engine.arun(notes.pin(self._engine, self._ref, message_id))
+
+    def unpin(self, message_id: str) -> bool:
+        """Take a pin off; return whether there was one."""
+        return self._engine.run(notes.unpin(self._engine, self._ref, message_id))
+
+    async def aunpin(self, message_id: str) -> bool:
+        """Take a pin off; return whether there was one."""
+        return await self._engine.arun(notes.unpin(self._engine, self._ref, message_id))
+
+    def pins(self) -> tuple[str, ...]:
+        """Return the ids of the pinned messages, the oldest pin first."""
+        return self._engine.run(notes.pins(self._engine, self._ref))
+
+    async def apins(self) -> tuple[str, ...]:
+        """Return the ids of the pinned messages, the oldest pin first."""
+        return await self._engine.arun(notes.pins(self._engine, self._ref))
+
+    def summaries(self) -> tuple[SummaryInfo, ...]:
+        """Return the summaries that policies made of the thread's older messages, oldest first."""
+        return self._engine.run(notes.summaries(self._engine, self._ref))
+
+    async def asummaries(self) -> tuple[SummaryInfo, ...]:
+        """Return the summaries that policies made of the thread's older messages, oldest first."""
+        return await self._engine.arun(notes.summaries(self._engine, self._ref))
+
+    def audit(self) -> tuple[AuditEntry, ...]:
+        """Return who did what to the thread by hand, in order; never a text."""
+        return self._engine.run(notes.audit(self._engine, self._ref))
+
+    async def aaudit(self) -> tuple[AuditEntry, ...]:
+        """Return who did what to the thread by hand, in order; never a text."""
+        return await self._engine.arun(notes.audit(self._engine, self._ref))
+
+    def delete_messages(self, message_ids: Iterable[str], *, actor: str = "") -> CheckpointInfo:
+        """Take messages out of the state, and so out of every view: one durable checkpoint and an audit entry.
+
+        With a message that calls tools the results of its calls go too; a call whose result goes gets one that says so.
+        The transcript keeps them. Pins on them are taken off. `actor` is who wanted it, for the audit.
+
+        Raises MessageNotFound for an id that the transcript does not have, and then takes nothing out.
+        """
+        return self._engine.run(deleting.delete_messages(self._engine, self._ref, message_ids, actor))
+
+    async def adelete_messages(self, message_ids: Iterable[str], *, actor: str = "") -> CheckpointInfo:
+        """Take messages out of the state, and so out of every view: one durable checkpoint and an audit entry."""
+        return await self._engine.arun(deleting.delete_messages(self._engine, self._ref, message_ids, actor))
 
     def delete(self) -> bool:
         """Remove the thread: no row of it stays. Returns False when it was not there."""

@@ -321,12 +321,33 @@ def test_usage_as_json(db: str) -> None:
         "reasoning_tokens": 0,
     }
     found = document("usage", "priced", "--db", db, "--calls")
-    assert found["total"] == {"calls": 1, **sums, "total_tokens": 1230}
-    assert found["models"] == [{"model": "big-model", "calls": 1, **sums}]
+    money = {"price": "0", "unknown": 0, "unpriced": 1}
+    whole = {"calls": 1, **sums, **money}
+    assert found["total"] == {**whole, "total_tokens": 1230, "cached": 0, "purposes": {"answer": whole}}
+    assert found["models"] == [{"model": "big-model", "purpose": "answer", "calls": 1, **sums, "price": None}]
     (call,) = found["calls"]
     assert datetime.fromisoformat(call.pop("at")).tzinfo is not None
     assert call.pop("message_id")
-    assert call == {"model": "big-model", **sums}
+    unknown = dict.fromkeys(
+        (
+            "provider",
+            "call_id",
+            "run_id",
+            "cache_write_tokens",
+            "reasoning_tokens",
+            "price",
+            "price_version",
+            "error",
+        )
+    )
+    counted = {
+        "model": "big-model",
+        "number": 1,
+        "purpose": "answer",
+        "status": "finished",
+        "source": "messages",
+    }
+    assert call == {**sums, **unknown, **counted, "seconds": None}
     assert document("usage", "priced", "--db", db)["calls"] is None
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from threadkeep.context.entities import Entities, named_entities
 from threadkeep.context.fences import mark_of
 from threadkeep.context.summarizing import (
     Ask,
@@ -18,6 +20,7 @@ from threadkeep.context.summarizing import (
     summarize,
     summary_message,
 )
+from threadkeep.testing.histories import random_history
 
 
 def count(text: str) -> int:
@@ -87,6 +90,7 @@ def test_a_summary_becomes_one_marked_message_of_the_human_role() -> None:
         (" ".join(str(number) for number in range(4_000)), "longer"),
         ("I'm sorry, but I can't help with that.", "refusal"),
         ("I cannot assist with this request.", "refusal"),
+        ("As an AI language model, I do not have access to that.", "refusal"),
         ("Извините, я не могу помочь с этим.", "refusal"),
         ("Вибачте, але я не можу допомогти.", "refusal"),
         ("抱歉，我无法协助完成这个请求。", "refusal"),
@@ -109,6 +113,7 @@ def test_what_is_no_summary_changes_nothing(answer: str, reason: str) -> None:
         "The assistant said: I cannot help with that. The user then asked for a refund.",
         "Пользователь извинился: он не может прийти.",
         "用户抱歉地说他无法参加会议。",
+        "As an AI project lead, the user asked for a plan of the week.",
         "I moved pallet A1023; I can't reach dock 5 before noon.",
     ],
 )
@@ -163,6 +168,16 @@ def test_the_previous_summary_is_always_included() -> None:
     assert isinstance(second, SummaryText)
     assert "Badge 4471 belongs to Olena." in seen(asks[0])
     assert second.covered == 2 * len(CHAT)
+
+
+def test_a_previous_summary_that_is_too_long_leaves_room() -> None:
+    long = SummaryText(text=" ".join(f"Word {n} was said here." for n in range(2_000)), covered=9)
+    options = Options(window=1_500, limit=100)
+    asks: list[Ask] = []
+    summary = run(CHAT, lambda ask: asks.append(ask) or "Fine.", previous=long, options=options)  # type: ignore[func-returns-value]
+    assert isinstance(summary, SummaryText)
+    assert "Word 0 was said here." in seen(asks[0])
+    assert all(sum(count(m.text) for m in ask.messages) + ask.max_tokens <= 1_500 for ask in asks)
 
 
 def test_a_window_without_room_is_a_reason() -> None:
@@ -267,3 +282,25 @@ def test_an_extract_needs_no_model() -> None:
     assert "Order 199 crates, please." in again.text
     assert "And one more thing." in again.text
     assert "B-4471" in again.block.text
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 4))
+def test_any_history_can_be_summarised(seed: int) -> None:
+    messages = random_history(seed)
+    before = [message.model_copy(deep=True) for message in messages]
+    options = Options(window=900, limit=120)
+
+    def answer(ask: Ask) -> str:
+        assert sum(count(message.text) for message in ask.messages) + ask.max_tokens <= options.window
+        return "They spoke of this and that."
+
+    summary = run(messages, answer, options=options)
+    extracted = extract(messages, count=count, options=options)
+    assert isinstance(summary, SummaryText) or summary.reason == "longer"
+    for one in (summary, extracted):
+        if isinstance(one, SummaryText):
+            assert one.covered == len(messages)
+            assert count(summary_message(one).text) <= 120 + 400 + 300 + 150
+            assert SummaryText.from_json(json.loads(json.dumps(one.to_json()))) == one
+    assert isinstance(named_entities(messages), Entities)
+    assert messages == before

@@ -9,7 +9,7 @@ from typing import Any
 
 from threadkeep import Memory
 
-OF_NO_THREAD = {"meta", "names", "sqlite_sequence"}
+OF_NO_THREAD = {"meta", "names", "calibrations", "sqlite_sequence"}
 
 
 class SQLiteTables:

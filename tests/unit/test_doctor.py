@@ -93,7 +93,9 @@ def test_damage_is_named(path: Path, statement: str, table: str, detail: str) ->
 
 
 def test_a_call_that_cannot_be_read(path: Path) -> None:
-    problems = damaged(path, "INSERT INTO calls VALUES ((SELECT min(id) << 32 FROM threads), NULL, 0, x'c1')")
+    columns = "key, at, status, purpose, origin, copied, body"
+    values = "(SELECT min(id) << 32 FROM threads), 0, 0, 0, 0, 0, x'c1'"
+    problems = damaged(path, f"INSERT INTO calls ({columns}) VALUES ({values})")
     assert [(p.thread_id, p.table) for p in problems] == [("first", "calls")]
 
 

@@ -10,6 +10,7 @@ from threadkeep.cli import show
 from threadkeep.cli import history
 from threadkeep.cli import diff
 from threadkeep.cli import usage
+from threadkeep.cli import view
 from threadkeep.cli import stats
 from threadkeep.cli import copy
 from threadkeep.cli import delete
@@ -35,4 +36,5 @@ __all__ = [
     "stats",
     "threads",
     "usage",
+    "view",
 ]

@@ -18,7 +18,7 @@ PROBLEMS = 1
 """Exit status when something is wrong."""
 
 _SHOWN = 50
-_KEYED_BY_THREAD = ("writes", "namespaces", "labels")
+_KEYED_BY_THREAD = ("writes", "namespaces", "labels", "sent", "notes", "pins")
 
 
 @app.command()

@@ -19,6 +19,7 @@ from langchain_core.messages import BaseMessage
 from threadkeep.models import (
     Branch,
     Call,
+    CallRecord,
     CheckpointInfo,
     PendingWrite,
     Problem,
@@ -128,21 +129,59 @@ def _block_text(block: Any) -> str | None:
 
 
 def usage(found: Usage) -> dict[str, Any]:
-    """Return tokens, summed."""
+    """Return tokens and money, summed."""
+    return {
+        **sums(found),
+        "total_tokens": found.total_tokens,
+        "cached": found.cached,
+        "purposes": {name: sums(part) for name, part in found.purposes.items()},
+    }
+
+
+def sums(found: Usage) -> dict[str, Any]:
+    """Return tokens and money of one kind of calls, summed; money in US dollars, as text."""
     return {
         "calls": found.calls,
         **{name: getattr(found, name) for name in TOKENS},
-        "total_tokens": found.total_tokens,
+        "price": format(found.price, "f"),
+        "unknown": found.unknown,
+        "unpriced": found.unpriced,
     }
 
 
 def call(found: Call) -> dict[str, Any]:
-    """Return one model call."""
+    """Return one model call; null is what nobody knows."""
     return {
+        "number": found.number,
         "at": found.at.isoformat(),
         "model": found.model,
+        "provider": found.provider,
+        "purpose": found.purpose,
+        "status": found.status,
+        "source": found.source,
         "message_id": found.message_id,
+        "call_id": found.call_id,
+        "run_id": found.run_id,
         **{name: getattr(found, name) for name in TOKENS},
+        "price": None if found.price is None else format(found.price, "f"),
+        "price_version": found.price_version,
+        "seconds": found.seconds,
+        "error": found.error,
+    }
+
+
+def call_record(found: CallRecord) -> dict[str, Any]:
+    """Return what a model call was sent, and why."""
+    return {
+        "call": call(found.call),
+        "policy": found.policy,
+        "messages": None if found.messages is None else [message(one) for one in found.messages],
+        "tools": plain(found.tools),
+        "options": plain(found.options),
+        "reasons": [
+            {"position": reason.position, "message_id": reason.message.id, "reason": reason.text}
+            for reason in found.reasons
+        ],
     }
 
 

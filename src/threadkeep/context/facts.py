@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from threadkeep.context.fact_cache import FactCache
-from threadkeep.context.fact_patterns import find
+from threadkeep.context.fact_patterns import around, spans
 from threadkeep.context.fact_values import contains, normal
 from threadkeep.context.fences import is_own
 from threadkeep.context.pins import Pin
@@ -79,8 +79,10 @@ def facts_of(message: BaseMessage, *, cache: FactCache[tuple[Fact, ...]] | None 
 def facts_in(text: str) -> tuple[Fact, ...]:
     """Return the facts in a text, each value once, in the order of their first place."""
     facts: dict[tuple[str, str], Fact] = {}
-    for kind, value, written, context in find(text):
-        facts.setdefault((kind, value), Fact(kind=kind, value=value, text=written, context=context))
+    for start, end, kind, value in spans(text):
+        if (kind, value) not in facts:
+            context = around(text, start, end)
+            facts[kind, value] = Fact(kind=kind, value=value, text=text[start:end], context=context)
     return tuple(facts.values())
 
 
@@ -102,11 +104,13 @@ def gather(messages: Iterable[BaseMessage], *, known: Iterable[Fact] = ()) -> li
 def lost(facts: Iterable[Fact], text: str) -> list[Fact]:
     """Return the facts that a text does not mention, whichever way it writes them."""
     written = normal(text)
-    values = {(kind, value) for kind, value, _, _ in find(text)}
+    found = [(kind, value) for _, _, kind, value in spans(text)]
+    dates = {f"-{value[4:]}" for kind, value in found if kind == "date" and value[:4].isdigit()}
+    values = dates | {value for _, value in found}
     return [
         fact
         for fact in facts
-        if (fact.kind, fact.value) not in values and not contains(written, fact.kind, fact.value, fact.text)
+        if fact.value not in values and not contains(written, fact.kind, fact.value, fact.text)
     ]
 
 
@@ -156,12 +160,21 @@ def restate(
 
 
 def _contexts(facts: Sequence[Fact]) -> tuple[list[str], list[int]]:
-    """Return one line per context and how many of the facts each line holds."""
-    lines: dict[str, int] = {}
+    """Return one line per context and how many of the facts each line holds; a line may say several."""
+    lines: list[str] = []
+    owners: list[int] = []
+    places: dict[str | None, list[int]] = {}
     for fact in facts:
-        line = f"- {_line(fact.context)}"
-        lines[line] = lines.get(line, 0) + 1
-    return list(lines), list(lines.values())
+        near = places.setdefault(fact.source, [])
+        written = _line(fact.text)
+        told = next((place for place in near if written in lines[place]), None)
+        if told is None:
+            near.append(len(lines))
+            lines.append(f"- {_line(fact.context)}")
+            owners.append(1)
+        else:
+            owners[told] += 1
+    return lines, owners
 
 
 def _part(

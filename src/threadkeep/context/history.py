@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from hashlib import blake2b
 from operator import attrgetter
@@ -45,7 +45,7 @@ class History:
 
     __slots__ = (
         "_chains", "_counts", "_digests", "_memo", "_snapshots", "_variants",
-        "borders", "counter", "kinds", "messages", "results", "turn_starts",
+        "borders", "callers", "counter", "kinds", "messages", "results", "turn_starts",
     )  # fmt: skip
 
     def __init__(self, counter: Counting) -> None:
@@ -55,6 +55,7 @@ class History:
         self.borders = bytearray()
         self.turn_starts: list[int] = []
         self.results: list[int] = []
+        self.callers: list[int] = []
         self._snapshots: list[dict[str, Any]] = []
         self._counts: list[int] = []
         self._digests: list[bytes | None] = []
@@ -155,6 +156,19 @@ class History:
             index -= 1
         return max(index, 0)
 
+    def latest(self, end: int) -> int:
+        """Return from where on everything stays, whatever a policy wants: the open turn's last round, if it has one.
+
+        Args:
+            end: How many messages there are.
+        """
+        last = self.last_unit(end)
+        turn = self.turn_start(end - 1) if end else None
+        place = bisect_left(self.callers, end)
+        if turn is None or not place or self.callers[place - 1] < turn:
+            return last
+        return min(last, self.last_unit(self.callers[place - 1] + 1))
+
     def call_points(self, start: int) -> Iterator[int]:
         """Yield after how many messages the model was called, or is about to be, beyond the first `start`."""
         kinds = self.kinds
@@ -170,6 +184,7 @@ class History:
         self.borders = previous.borders[:size]
         self.turn_starts = previous.turn_starts[: bisect_right(previous.turn_starts, size - 1)]
         self.results = previous.results[: bisect_right(previous.results, size - 1)]
+        self.callers = previous.callers[: bisect_right(previous.callers, size - 1)]
         self._digests = previous._digests[:size]
         self._chains = {s: c[: size - s + 1] for s, c in previous._chains.items() if s < size}
         self._memo = previous._memo
@@ -194,8 +209,10 @@ class History:
                     pending.pop(one, None)
                 expired = list(pending)
             elif kind == AI:
-                for one in call_ids(message):
-                    pending[one] = index
+                asks = call_ids(message)
+                if asks and index >= known:
+                    self.callers.append(index)
+                pending.update(dict.fromkeys(asks, index))
             elif kind == TOOL:
                 asked = pending.pop(result_id(message) or "", None)
                 if asked is not None:
@@ -289,5 +306,7 @@ def _common(snapshots: list[dict[str, Any]], messages: tuple[BaseMessage, ...]) 
 def _equal(one: Any, other: Any) -> bool:
     try:
         return bool(one == other)
-    except Exception:  # an array answers == with an array, and a user's __eq__ may raise: then it counts as changed
+    except (
+        Exception
+    ):  # an array answers == with an array, and a user's __eq__ may raise: then it counts as changed
         return False

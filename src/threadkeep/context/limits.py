@@ -26,8 +26,8 @@ CACHE_MINIMUM: Final[Mapping[str, int]] = {
     "anthropic": 4_096,
     "google": 2_048,
 }
-"""Tokens a prompt needs before a provider caches its prefix, by the providers' documentation; for Anthropic
-(1,024 to 4,096 by model) and Google (1,024 to 4,096) where most models are served. Others: 1,024."""
+"""Tokens a prompt needs before a provider caches its prefix, by the providers' documentation. For Anthropic
+and Google, where it is 1,024 to 4,096 by model, what suffices for most. A model that runs locally has none."""
 
 _UNITS: Final = ("tokens", "messages", "turns", "fraction")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from importlib.metadata import version
@@ -238,9 +238,6 @@ def _find(model: str, provider: str | None) -> tuple[Any, Any] | None:
 
 def _priced(info: Any, owner: Any, usage: Tokens, at: datetime | None) -> Decimal | None:
     """Return the amount; None where nothing is listed, or the classes of the report contradict each other."""
-    from datetime import UTC
-    from datetime import datetime as clock
-
     from genai_prices import Usage
 
     counts = {
@@ -251,9 +248,11 @@ def _priced(info: Any, owner: Any, usage: Tokens, at: datetime | None) -> Decima
         "cache_write_1h_tokens": usage.cache_write_1h,
         "output_reasoning_tokens": usage.reasoning,
     }
-    moment = at or clock.now(UTC)
-    context = {"service_tier": usage.tier} if usage.tier else None
-    listed = info.get_prices(moment, context)
+    moment = at or datetime.now(UTC)
+    # Older releases of the data know no variants, and no argument that chooses one.
+    variant = usage.tier is not None and bool(getattr(info, "price_variants", None))
+    options = {"price_context": {"service_tier": usage.tier}} if variant else {}
+    listed = info.get_prices(moment, **options)
     if not any(value is not None for value in vars(listed).values()):
         return None
     try:
@@ -261,7 +260,7 @@ def _priced(info: Any, owner: Any, usage: Tokens, at: datetime | None) -> Decima
             Usage(**{name: count for name, count in counts.items() if count}),
             owner,
             genai_request_timestamp=moment,
-            price_context=context,
+            **options,
         )
     except (ValueError, LookupError):
         return None

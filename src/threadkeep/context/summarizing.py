@@ -24,10 +24,13 @@ from threadkeep.context.wording import Wording, fill, wording_of
 LIMIT = 1_000
 """Tokens of a summary's text where no other limit is given."""
 
+FENCES = 32
+"""Tokens of the tags around the transcript and the summary so far, about."""
+
 CARRIED_FACTS, CARRIED_PINS = 400, 200
 """How many facts and pins a summary hands on to the next; those least important by `facts.ranked` leave first."""
 
-Reason = Literal["error", "blank", "longer", "refusal", "echo", "repetition", "window"]
+Reason = Literal["error", "blank", "longer", "refusal", "echo", "repetition", "window", "unreadable"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +54,7 @@ class Failed:
 
     Args:
         reason: A code: `error`, `blank`, `longer` (than what it stands for), `refusal`, `echo`, `repetition`,
-            `window` (the summarizer's window has no room for a message).
+            `window` (the summarizer's window has no room for a message), `unreadable` (no JSON where it was asked for).
         text: The same as a sentence.
         error: The exception of the model call, where that was the reason.
     """
@@ -220,9 +223,9 @@ def _written(
 ) -> Generator[Ask, str, str | Failed]:
     limit = max(1, min(options.limit, options.window // 4))
     asked = instruction(options.prompt, tongue, limit)
-    room = options.window - limit - limit - count(asked)  # the answer, and the summary so far
+    summary = cut(before, max(limit, options.window // 3), count)
+    room = options.window - limit - max(limit, count(summary)) - count(asked) - FENCES
     original = sum(count(entry) for entry in entries) + count(before)
-    summary = before
     for chunk in chunked(entries, room, count):
         if chunk is None:
             return _failed("window", f"the summarizer's window of {options.window} tokens has no room")

@@ -20,6 +20,7 @@ class Wording:
         facts: Heads the details that the summary does not mention.
         more_pinned: Says how many such sentences did not fit (`{count}`).
         more_facts: Says how many such details did not fit (`{count}`).
+        entities: Heads what is known about people, places, projects and organisations.
         reference: Is added to the two lines before where a reference is known (`{reference}`).
     """
 
@@ -29,6 +30,7 @@ class Wording:
     facts: str
     more_pinned: str
     more_facts: str
+    entities: str
     reference: str
 
 
@@ -40,6 +42,7 @@ ENGLISH = Wording(
     facts="Details from the earlier messages, word for word:",
     more_pinned="{count} older requests to remember are not shown",
     more_facts="{count} more details are not shown",
+    entities="Known from earlier messages, for reference:",
     reference=": {reference}",
 )
 
@@ -53,6 +56,7 @@ _WORDINGS: Mapping[str, Wording] = {
         facts="Подробности из более ранних сообщений, дословно:",
         more_pinned="Не показано более старых просьб запомнить: {count}",
         more_facts="Не показано других подробностей: {count}",
+        entities="Известно из более ранних сообщений, для сведения:",
         reference=" — {reference}",
     ),
     "uk": Wording(
@@ -63,6 +67,7 @@ _WORDINGS: Mapping[str, Wording] = {
         facts="Подробиці з попередніх повідомлень, дослівно:",
         more_pinned="Не показано старіших прохань запам’ятати: {count}",
         more_facts="Не показано інших подробиць: {count}",
+        entities="Відомо з попередніх повідомлень, для відома:",
         reference=" — {reference}",
     ),
     "zh": Wording(
@@ -72,6 +77,7 @@ _WORDINGS: Mapping[str, Wording] = {
         facts="较早消息中的细节（原文）：",
         more_pinned="另有{count}条较早的记忆要求未显示",
         more_facts="另有{count}条细节未显示",
+        entities="较早消息中的已知信息，仅供参考：",
         reference="：{reference}",
     ),
     "ja": Wording(
@@ -82,6 +88,7 @@ _WORDINGS: Mapping[str, Wording] = {
         facts="以前のメッセージの詳細（原文のまま）：",
         more_pinned="ほかに表示していない古い依頼が{count}件あります",
         more_facts="ほかに表示していない詳細が{count}件あります",
+        entities="以前のメッセージからの情報（参考）：",
         reference="：{reference}",
     ),
     "es": Wording(
@@ -92,6 +99,7 @@ _WORDINGS: Mapping[str, Wording] = {
         facts="Detalles de los mensajes anteriores, al pie de la letra:",
         more_pinned="No se muestran {count} peticiones más antiguas de recordar",
         more_facts="No se muestran {count} detalles más",
+        entities="Lo que se sabe por mensajes anteriores, como referencia:",
         reference=": {reference}",
     ),
     "de": Wording(
@@ -102,6 +110,7 @@ _WORDINGS: Mapping[str, Wording] = {
         facts="Einzelheiten aus den früheren Nachrichten, im Wortlaut:",
         more_pinned="{count} ältere Bitten, sich etwas zu merken, sind nicht gezeigt",
         more_facts="{count} weitere Einzelheiten sind nicht gezeigt",
+        entities="Aus früheren Nachrichten bekannt, zum Nachschlagen:",
         reference=": {reference}",
     ),
     "fr": Wording(
@@ -112,6 +121,7 @@ _WORDINGS: Mapping[str, Wording] = {
         facts="Détails des messages précédents, mot pour mot :",
         more_pinned="{count} demandes plus anciennes de retenir ne sont pas affichées",
         more_facts="{count} autres détails ne sont pas affichés",
+        entities="Connu par les messages précédents, pour référence :",
         reference=" : {reference}",
     ),
 }

@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 
 from threadkeep.backends.base import Work
 from threadkeep.errors import SerializationError
+from threadkeep.ops.ledger import Memo
 from threadkeep.ops.load import Manifest
 from threadkeep.ops.packing import Element, Entry
 from threadkeep.ops.rows import CheckpointRef, ThreadRef, number
@@ -293,6 +294,7 @@ class ThreadCache:
         self.heads: OrderedDict[tuple[str, bytes], Head] = OrderedDict()
         self.newest: dict[str, Head] = {}
         self.last_work: Work | None = None
+        self.ledger = Memo()
 
     # what ops.load.Known asks
 

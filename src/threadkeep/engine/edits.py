@@ -73,7 +73,13 @@ def _append_request(engine: Engine, view: View | None, new: list[BaseMessage]) -
         else:
             places[message.id] = len(merged)
             merged.append(message)
-    values[MESSAGES] = merged
+    return messages_request(engine, view, merged)
+
+
+def messages_request(engine: Engine, view: View | None, messages: list[BaseMessage]) -> PutRequest:
+    """Return the checkpoint after a view that has these messages, and everything else as it was."""
+    values = dict(view.values) if view is not None else {}
+    values[MESSAGES] = messages
     versions = dict(view.head.versions) if view is not None else {}
     versions[MESSAGES] = next_version(max(versions.values(), default=None))
     return _request(engine, view, values, versions, "update", [MESSAGES])

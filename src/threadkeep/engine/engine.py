@@ -21,14 +21,16 @@ from threadkeep import ids
 from threadkeep.backends.base import Driver, Op, Retry, Work
 from threadkeep.engine.build import Builder, adopt, live_values
 from threadkeep.engine.cache import Head, ThreadCache, Threads
+from threadkeep.engine.damage import Seen, examined, explained, is_damage, watched
 from threadkeep.engine.puts import prepare_put, prepare_writes
 from threadkeep.engine.recording import MESSAGES
 from threadkeep.engine.requests import PutRequest, WritesRequest
-from threadkeep.errors import NotADatabase, StaleRun, ThreadkeepError
+from threadkeep.errors import StaleRun
+from threadkeep.models import Problem
 from threadkeep.ops import load, packing, put
 from threadkeep.ops.load import Loaded, Stored
 from threadkeep.ops.names import Names
-from threadkeep.ops.rows import ThreadRef
+from threadkeep.ops.rows import NewCheckpoint, ThreadRef
 from threadkeep.ops.threads import ThreadRow, find
 from threadkeep.serde import Serde
 
@@ -87,6 +89,7 @@ class Engine:
         self.wrap_snapshot: Callable[[list[Any]], Any] = lambda items: items
         self._failures: OrderedDict[tuple[bytes, bytes], BaseException] = OrderedDict()
         self._failing = threading.Lock()
+        self.last_call: Work | None = None
         driver.read(self.names.refresh())
         _ENGINES.add(self)
 
@@ -96,16 +99,18 @@ class Engine:
         self.threads = Threads()
         self._failures = OrderedDict()
         self._failing = threading.Lock()
+        self.last_call = None
 
     # running flows
 
     def run(self, flow: Flow[T]) -> T:
         """Carry out a flow, blocking."""
+        seen = Seen()
         try:
             request = next(flow)
             while True:
                 try:
-                    answer = self._serve(request)
+                    answer = self._serve(request, seen)
                 except BaseException as error:
                     request = flow.throw(error)
                 else:
@@ -113,12 +118,18 @@ class Engine:
         except StopIteration as stop:
             result: T = stop.value
             return result
+        except (LookupError, ValueError, TypeError) as error:
+            if not is_damage(error, seen):
+                raise
+            found = self.driver.read(examined(seen, self.names))
+            self._raise_damage(error, seen, *found)
+            raise
 
-    def _serve(self, request: Read | Write | Settle) -> Any:
+    def _serve(self, request: Read | Write | Settle, seen: Seen) -> Any:
         if isinstance(request, Read):
-            return self.driver.read(self._whole(request.op))
+            return self.driver.read(watched(request.op, seen))
         if isinstance(request, Write):
-            return self.driver.write(request.op)
+            return self.driver.write(lambda: watched(request.op(), seen))
         if request.now or not request.work.wait(self.driver.linger):
             self.driver.flush()
             request.work.wait(None)
@@ -126,11 +137,12 @@ class Engine:
 
     async def arun(self, flow: Flow[T]) -> T:
         """Carry out a flow on the running event loop."""
+        seen = Seen()
         try:
             request = next(flow)
             while True:
                 try:
-                    answer = await self._aserve(request)
+                    answer = await self._aserve(request, seen)
                 except BaseException as error:
                     request = flow.throw(error)
                 else:
@@ -138,27 +150,27 @@ class Engine:
         except StopIteration as stop:
             result: T = stop.value
             return result
+        except (LookupError, ValueError, TypeError) as error:
+            if not is_damage(error, seen):
+                raise
+            found = await self.driver.aread(examined(seen, self.names))
+            self._raise_damage(error, seen, *found)
+            raise
 
-    async def _aserve(self, request: Read | Write | Settle) -> Any:
+    async def _aserve(self, request: Read | Write | Settle, seen: Seen) -> Any:
         if isinstance(request, Read):
-            return await self.driver.aread(self._whole(request.op))
+            return await self.driver.aread(watched(request.op, seen))
         if isinstance(request, Write):
-            return await self.driver.awrite(request.op)
+            return await self.driver.awrite(lambda: watched(request.op(), seen))
         await self.driver.settled(request.work, now=request.now)
         return None
 
-    def _whole(self, op: Op[T]) -> Op[T]:
-        """Read, and say what it means when something that is referred to is not there."""
-        try:
-            return (yield from op)
-        except LookupError as error:
-            if isinstance(error, ThreadkeepError):
-                raise
-            raise NotADatabase(
-                f"what is stored in {self.driver.url!r} is damaged: {error} cannot be "
-                f"found; `threadkeep doctor --db {self.driver.url}` says more. Restore a backup, or delete the thread",
-                where=self.driver.url,
-            ) from error
+    def _raise_damage(
+        self, error: BaseException, seen: Seen, thread_id: str | None, problems: list[Problem]
+    ) -> None:
+        explanation = explained(error, self.driver.url, seen, thread_id, problems)
+        if explanation is not None:
+            raise explanation from error
 
     # threads
 
@@ -356,7 +368,7 @@ class Engine:
                 self.threads.drop(target)
                 raise
             state.cache = target
-            state.op = None if new is None else lambda: put.put_checkpoint(target.ref, new, self.names)
+            state.op = None if new is None else lambda: self._stored(target, new, request)
             state.names = new is not None and bool(new.rows.names)
             if new is not None:
                 target.remember(head, newest=old is None or target.newest.get(request.namespace) is old)
@@ -372,6 +384,10 @@ class Engine:
         if not prepare(cache, parent, existing):
             return None
         return self._work(state, refresh, None if wait else (cache.ref.digest, identifier))
+
+    def _stored(self, cache: ThreadCache, new: NewCheckpoint, request: PutRequest) -> Op[None]:
+        op = put.put_checkpoint(cache.ref, new, self.names)
+        return op if request.after is None else _both(op, request.after())
 
     def put_writes(self, ref: ThreadRef, request: WritesRequest, *, now: bool) -> Flow[None]:
         """Store a task's pending writes, together with the next checkpoint if it comes at once."""
@@ -404,6 +420,31 @@ class Engine:
         yield Settle(work, now)
         if work.error is not None:
             raise work.error
+
+    def queue(
+        self, cache: ThreadCache, prepare: Callable[[ThreadCache], Callable[[], Op[Any]]]
+    ) -> Work | None:
+        """Queue a write that `prepare` makes of what the process keeps of a thread; None when that is of no use now.
+
+        It is prepared at once, under the thread's lock, and again where the database has gone on meanwhile.
+        """
+        state = _Prepared(cache)
+
+        def ready(target: ThreadCache) -> None:
+            state.cache, state.op = target, prepare(target)
+
+        def refresh() -> None:
+            fresh = self._reload(state.cache)
+            with fresh.lock:
+                ready(fresh)
+
+        with cache.lock:
+            if cache.dropped:
+                return None
+            ready(cache)
+            work = self._work(state, refresh, None)
+            self._enqueue(cache, work)
+        return work
 
     def _enqueue(self, cache: ThreadCache, work: Work) -> None:
         try:
@@ -545,6 +586,11 @@ class _Prepared:
         if self.cache.dropped:
             raise Retry
         return self.op() if self.op is not None else _nothing()
+
+
+def _both(first: Op[None], second: Op[None]) -> Op[None]:
+    yield from first
+    yield from second
 
 
 def _nothing() -> Op[None]:

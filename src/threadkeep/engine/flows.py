@@ -73,10 +73,10 @@ def prune_plan(strategy: str, keep_last: int | None, older_than: timedelta | Non
         raise ConfigurationError(f"older_than is {older_than}; pass a positive timedelta")
     if strategy == "delete" and (keep_last is not None or older_than is not None):
         raise ConfigurationError("strategy='delete' removes everything; leave keep_last and older_than out")
+    if strategy == "delete":
+        return pruning.everything
 
     def choose(manifests: list[Manifest]) -> set[int]:
-        if strategy == "delete":
-            return set()
         spaces: dict[int, list[Manifest]] = {}
         for manifest in manifests:
             spaces.setdefault(manifest.row.namespace, []).append(manifest)

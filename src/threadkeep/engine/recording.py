@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import ormsgpack
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from threadkeep.context.prices import usage_of
 from threadkeep.engine.cache import Head, Item, ThreadCache
-from threadkeep.engine.prepare import Preparer, reported_usage
+from threadkeep.engine.prepare import Preparer
 from threadkeep.engine.requests import PutRequest
 from threadkeep.ids import encode_text, message_tag, pack_message_id
 from threadkeep.ops import packing
+from threadkeep.ops.calls import ANSWER, CACHED, FINISHED, CallBody, CallRow
+from threadkeep.ops.calls import MESSAGES as OF_MESSAGES
 from threadkeep.ops.names import Names
 from threadkeep.ops.packing import Entry
 from threadkeep.ops.rows import NewRows
@@ -17,6 +19,7 @@ from threadkeep.ops.rows import NewRows
 MESSAGES = "messages"
 """The channel whose messages are the record, where a graph has one of this name."""
 _TITLE, _PREVIEW = 60, 160
+_NO_BODY = CallBody().pack()
 
 
 def moved_messages(
@@ -63,7 +66,10 @@ def only_grew(cache: ThreadCache, head: Head, parent: Head | None) -> bool:
     if parent is not None and cache.newest.get("") is not parent:
         return False
     entry = head.values.get(MESSAGES)
-    return (entry is not None and entry[0] == packing.LIST) or MESSAGES not in head.versions
+    if MESSAGES not in head.versions:
+        # Which channel has the messages may change from step to step where none is called so.
+        return _message_channel(head) is None
+    return entry is not None and entry[0] == packing.LIST
 
 
 def _message_channel(head: Head) -> str | None:
@@ -133,8 +139,32 @@ def count_unwritten(
 
 def record_usage(names: Names, rows: NewRows, item: Item, now: int) -> None:
     """Add a row for a model call whose usage its answer reports."""
-    usage = reported_usage(item.message)
-    if usage is not None:
-        model, tokens = usage
-        name = None if model is None else names.encode(model, rows.names)
-        rows.calls.append((item.number, now, ormsgpack.packb([name, *tokens])))
+    row = reported_call(item.message, now)
+    if row is not None:
+        rows.calls.append(row)
+
+
+def reported_call(message: BaseMessage, now: int) -> CallRow | None:
+    """Return the ledger's row for a call that an answer reports; its price is found when it is read."""
+    if not isinstance(message, AIMessage) or not message.usage_metadata:
+        return None
+    tokens = usage_of(message)
+    if tokens is None:
+        return None
+    metadata = message.response_metadata
+    model = metadata.get("model_name") or metadata.get("model")
+    provider = metadata.get("model_provider")
+    return CallRow(
+        call_id=None,
+        run_id=None,
+        message_id=None if message.id is None else pack_message_id(message.id),
+        at=now,
+        status=FINISHED,
+        purpose=CACHED if tokens.from_cache else ANSWER,
+        origin=OF_MESSAGES,
+        model=encode_text(model) if isinstance(model, str) else None,
+        provider=encode_text(provider) if isinstance(provider, str) else None,
+        tokens=(tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.reasoning),
+        price=None,
+        body=_NO_BODY,
+    )

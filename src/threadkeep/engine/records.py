@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import ormsgpack
 from langchain_core.messages import BaseMessage
 
 from threadkeep import ids
 from threadkeep.backends.base import Op, Row, Statement
-from threadkeep.engine import flows
+from threadkeep.engine import counts, flows
 from threadkeep.engine.engine import Engine, Flow, Read, View, Write
 from threadkeep.engine.envelope import instant, metadata_of, moment
 from threadkeep.engine.recording import MESSAGES
@@ -30,7 +29,7 @@ from threadkeep.models import (
 )
 from threadkeep.ops import history as walking
 from threadkeep.ops import threads, transcript
-from threadkeep.ops.rows import SOURCES, STATUSES, ThreadRef, key
+from threadkeep.ops.rows import SOURCES, STATUSES, ThreadRef, key, span
 
 _LAST = (1 << 62, 1 << 62)
 
@@ -241,39 +240,24 @@ def branches(engine: Engine, ref: ThreadRef) -> Flow[tuple[Branch, ...]]:
 def calls(engine: Engine, ref: ThreadRef) -> Flow[list[Call]]:
     """Return a thread's model calls. Raises ThreadNotFound."""
     yield from engine.settled(ref)
-    rows = yield Read(transcript.calls(ref, engine.names))
+
+    def op() -> Op[list[Row] | None]:
+        row = yield from threads.find(ref)
+        if row is None or (not row.checkpoints and row.next_call == 1):
+            return None
+        return (yield Statement("calls", span(row.id)))
+
+    rows = yield Read(op())
     if rows is None:
         raise flows.not_found(ref)
-    return [_call(engine, row) for row in rows]
-
-
-def _call(engine: Engine, row: Row) -> Call:
-    _, message_id, at, body = row
-    model, *tokens = ormsgpack.unpackb(body)
-    return Call(
-        message_id=None if message_id is None else ids.unpack_message_id(message_id),
-        model=None if model is None else engine.names.decode(model),
-        input_tokens=tokens[0],
-        output_tokens=tokens[1],
-        cache_read_tokens=tokens[2],
-        cache_write_tokens=tokens[3],
-        reasoning_tokens=tokens[4],
-        at=instant(at),
-    )
+    return [counts.call_of(row) for row in rows]
 
 
 def usage(engine: Engine, ref: ThreadRef) -> Flow[Usage]:
     """Return the sum of a thread's model calls. Raises ThreadNotFound."""
     found = yield from calls(engine, ref)
-    return Usage(
-        calls=len(found),
-        input_tokens=sum(call.input_tokens for call in found),
-        output_tokens=sum(call.output_tokens for call in found),
-        cache_read_tokens=sum(call.cache_read_tokens for call in found),
-        cache_write_tokens=sum(call.cache_write_tokens for call in found),
-        reasoning_tokens=sum(call.reasoning_tokens for call in found),
-        last=found[-1] if found else None,
-    )
+    last = next((call for call in reversed(found) if call.purpose != "cached"), None)
+    return counts.summed(map(counts.Counted.of_call, found), last)
 
 
 def stats(engine: Engine, ref: ThreadRef) -> Flow[ThreadStats]:

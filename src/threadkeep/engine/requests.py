@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from threadkeep.backends.base import Op
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutRequest:
-    """A checkpoint as the caller gave it. `snapshots` names the channels that hold a DeltaChannel's list."""
+    """A checkpoint as the caller gave it. `snapshots` names the channels that hold a DeltaChannel's list.
+
+    What `after` returns runs in the checkpoint's own transaction.
+    """
 
     namespace: str
     parent_id: bytes | None
@@ -18,6 +23,7 @@ class PutRequest:
     checkpoint: Mapping[str, Any]
     metadata: Mapping[str, Any]
     snapshots: Mapping[str, list[Any]]
+    after: Callable[[], Op[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,6 @@ def grow(packed: bytes) -> bytes:
     try:
         return tool.decompressor.decompress(packed)
     except zstandard.ZstdError as error:
-        raise SerializationError(f"a stored value is damaged: {error}") from error
+        raise SerializationError(f"a stored value is damaged: {error}", damaged=True) from error
     finally:
         _idle.append(tool)

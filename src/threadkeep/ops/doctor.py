@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import ormsgpack
 
-from threadkeep.backends.base import Op, Statement
-from threadkeep.ids import decode_text, digest
+from threadkeep.backends.base import Op, Row, Statement
+from threadkeep.ids import decode_text, digest, unpack_message_id
 from threadkeep.models import Problem
 from threadkeep.ops import packing
+from threadkeep.ops.calls import ORIGINS, PURPOSES, STATUSES, CallBody
 from threadkeep.ops.history import resolve_all
 from threadkeep.ops.load import Manifest, checkpoint_row, collect, collect_content, entries_of, with_names
 from threadkeep.ops.names import Names
+from threadkeep.ops.notes import ACTIONS, KINDS
 from threadkeep.ops.packing import Entry
 from threadkeep.ops.rows import VISIBLE, LoadedCheckpoint, number, span
-from threadkeep.ops.threads import RANGED, ThreadRow
+from threadkeep.ops.threads import NAMED, RANGED, ThreadRow
 from threadkeep.serde import references
 
 _CHUNK = 500
@@ -30,7 +33,7 @@ def check_database() -> Op[list[Problem]]:
     for (line,) in (yield Statement("integrity")):
         if line != "ok":
             problems.append(Problem(thread_id="", table="", detail=f"the database file is damaged: {line}"))
-    for table in (*RANGED, "writes", "namespaces", "labels"):
+    for table in (*RANGED, *NAMED):
         for (thread,) in (yield Statement(f"stray_{table}")):
             problems.append(
                 Problem(
@@ -56,6 +59,7 @@ def check_thread(thread: bytes, thread_id: str, names: Names) -> Op[list[Problem
     yield from check.writes()
     yield from check.record()
     yield from check.calls()
+    yield from check.notes()
     yield from check.numbers()
     check.report_missing()
     return check.problems
@@ -208,11 +212,29 @@ class _Check:
             self.refer("transcript", what, {content}, set())
             if branch not in branches:
                 self.report("transcript", f"{what} names branch {branch}, which is not there")
+        counted = yield Statement("count_messages", span(self.row.id))
+        if counted[0][0] != self.row.messages:
+            self.report("threads", f"counts {self.row.messages} messages, but {counted[0][0]} are there")
 
     def calls(self) -> Op[None]:
-        """Check that the tokens of every model call can be read."""
-        for k, _, _, body in (yield Statement("calls", span(self.row.id))):
-            self.readable("calls", f"call {number(k)}", partial(_tokens, body))
+        """Check that every model call can be read, and that what it was sent is there."""
+        for line in (yield Statement("calls", span(self.row.id))):
+            what = f"call {number(line[0])}"
+            found = self.readable("calls", what, partial(_call, line))
+            if found is not None:
+                self.refer("calls", what, *found)
+        for _, content in (yield Statement("sent_all", (self.row.id,))):
+            self.refer("sent", "a digest", {content}, set())
+
+    def notes(self) -> Op[None]:
+        """Check that what policies noted, what is set aside, and the audit can be read."""
+        for kind, policy, _, _, body in (yield Statement("notes_all", (self.row.id,))):
+            what = f"a note of policy {policy.decode('utf-8', 'backslashreplace')!r}"
+            self.readable("notes", what, partial(_note, kind, body))
+        for k, _, action, actor, body in (yield Statement("audit", span(self.row.id))):
+            self.readable("audit", f"entry {number(k)}", partial(_audit, action, actor, body))
+        for k, money in (yield Statement("reservations", span(self.row.id))):
+            self.readable("reservations", f"reservation {number(k)}", partial(Decimal, money or 0))
 
     def numbers(self) -> Op[None]:
         """Check that no row has a number that is still to be given."""
@@ -295,7 +317,31 @@ def _build(row: LoadedCheckpoint, names: Names, memo: dict[int, Manifest]) -> Ma
     return memo[number(row.key)]
 
 
-def _tokens(body: bytes) -> None:
-    _, *tokens = ormsgpack.unpackb(body)
-    if len(tokens) < 5 or not all(isinstance(count, int) for count in tokens[:5]):
+def _note(kind: int, body: bytes) -> None:
+    if not 0 <= kind < len(KINDS):
+        raise ValueError(f"kind {kind} is none of {', '.join(KINDS)}")
+    references(body)
+
+
+def _audit(action: int, actor: bytes, body: bytes) -> None:
+    if not 0 <= action < len(ACTIONS):
+        raise ValueError(f"action {action} is none of {', '.join(ACTIONS)}")
+    decode_text(actor)
+    for message_id in ormsgpack.unpackb(body):
+        unpack_message_id(message_id)
+
+
+def _call(line: Row) -> tuple[set[int], set[int]]:
+    """Return what a model call refers to; raise for one that cannot be read."""
+    _, _, _, _, _, status, purpose, origin, model, provider, *rest = line
+    for names, n in ((STATUSES, status), (PURPOSES, purpose), (ORIGINS, origin)):
+        if not 0 <= n < len(names):
+            raise ValueError(f"{n} is none of {', '.join(names)}")
+    decode_text(model or b"")
+    decode_text(provider or b"")
+    if any(count is not None and not isinstance(count, int) for count in rest[:5]):
         raise ValueError("these are not five numbers of tokens")
+    Decimal(rest[5] or 0)
+    found: tuple[set[int], set[int]] = set(), set()
+    CallBody.unpack(rest[6]).collect(*found)
+    return found

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from threadkeep.backends.base import Op, Statement
 from threadkeep.ids import id_time, pack_id
-from threadkeep.ops import packing
+from threadkeep.ops import calls, packing
 from threadkeep.ops.history import resolve_all
 from threadkeep.ops.load import (
     Manifest,
@@ -22,13 +22,18 @@ from threadkeep.ops.load import (
 )
 from threadkeep.ops.names import Names
 from threadkeep.ops.rows import ANCESTOR, IDLE, VISIBLE, NewRows, ThreadRef, key, number, span
-from threadkeep.ops.threads import RANGED, ThreadRow, delete_rows, find, stats, store
+from threadkeep.ops.threads import NAMED, RANGED, ThreadRow, delete_rows, find, stats, store
 
 ORPHAN_AFTER = 3600 * 1_000_000
 """Microseconds after which a pending write whose checkpoint never came is garbage."""
 
 Choose = Callable[[list[Manifest]], set[int]]
 """Given a thread's listed checkpoints in order, return the numbers of those that stay."""
+
+
+def everything(manifests: list[Manifest]) -> set[int]:
+    """Keep nothing: the thread goes whole."""
+    return set()
 
 
 class Removed(NamedTuple):
@@ -63,6 +68,8 @@ def prune(
     survey = yield from _survey(row, names)
     listed = [m for m in survey.manifests.values() if m.row.hidden == VISIBLE]
     keep = choose(listed)
+    if not listed and row.next_call > 1 and choose is not everything:
+        return Removed()  # a ledger without a conversation has no checkpoints to be rid of
     if not keep:
         return (yield from _remove_whole(row, len(listed), dry_run))
     hidden = _needed_ancestors(survey, keep)
@@ -162,6 +169,8 @@ def _garbage(
     for line in (yield Statement("transcript", span(thread))):
         if line[0] not in left:
             contents.add(line[1])
+    for found, needed in zip((yield from calls.referred(thread)), (contents, lists), strict=True):
+        needed.update(found)
     yield from _close(thread, contents, lists)
     sizes = 0
     garbage: dict[str, list[int]] = {"contents": [], "sequences": [], "runs": []}
@@ -272,7 +281,8 @@ def _heads(row: ThreadRow, kept: dict[int, Manifest], keep: set[int]) -> Op[None
         yield Statement("put_branch", (k, None, None, tip))
     head = newest.get(0)
     status = row.status if head == row.head else IDLE
-    yield Statement("set_counts", (head, len(keep), status, row.id))
+    counted = yield Statement("count_messages", span(row.id))
+    yield Statement("set_counts", (head, len(keep), counted[0][0], status, row.id))
 
 
 def runs_named(run_ids: list[str], owner: bytes) -> Op[dict[tuple[bytes, bytes], set[int]]]:
@@ -286,5 +296,5 @@ def runs_named(run_ids: list[str], owner: bytes) -> Op[dict[tuple[bytes, bytes],
     return found
 
 
-TABLES = (*RANGED, "writes", "namespaces", "labels", "threads")
+TABLES = (*RANGED, *NAMED, "threads")
 """Every table in which a thread can have rows."""

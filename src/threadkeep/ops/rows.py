@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from threadkeep.ops.calls import CallRow
 
 HALF = 32
 LAST = (1 << HALF) - 1
@@ -102,7 +105,7 @@ class NewRows:
     contents: list[tuple[int, int, bytes | None, bytes]] = field(default_factory=list)
     sequences: list[tuple[int, bytes]] = field(default_factory=list)
     names: list[bytes] = field(default_factory=list)
-    calls: list[tuple[int | None, int, bytes]] = field(default_factory=list)
+    calls: list[CallRow] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,10 +6,23 @@ from typing import NamedTuple
 
 from threadkeep.backends.base import Op, Retry, Row, Statement
 from threadkeep.ids import digest, encode_text
+from threadkeep.ops import calls
 from threadkeep.ops.rows import SLACK, NewRows, ThreadRef, key, number, span
 
-RANGED = ("contents", "sequences", "checkpoints", "branches", "runs", "transcript", "calls")
-
+RANGED = (
+    "contents",
+    "sequences",
+    "checkpoints",
+    "branches",
+    "runs",
+    "transcript",
+    "calls",
+    "audit",
+    "reservations",
+)
+"""The tables whose keys hold the thread in their upper half."""
+NAMED = ("writes", "namespaces", "labels", "sent", "notes", "pins")
+"""The tables that name the thread in a column."""
 
 COUNTERS = 16
 """How many columns a thread's counters are."""
@@ -97,9 +110,8 @@ def store(thread: int, rows: NewRows, next_call: int) -> Op[int]:
     if rows.names:
         yield Statement("add_name", [(name,) for name in rows.names], many=True)
     if rows.calls:
-        calls = [(key(thread, next_call + n), *call) for n, call in enumerate(rows.calls)]
-        yield Statement("add_call", calls, many=True)
-    return next_call + len(rows.calls)
+        return (yield from calls.add_reported(thread, rows.calls, next_call))
+    return next_call
 
 
 def namespace_number(thread: int, name: str, next_number: int) -> Op[tuple[int, int]]:
@@ -126,8 +138,9 @@ def delete_rows(thread: int) -> Op[None]:
     """Remove every row that carries a thread's key."""
     for table in RANGED:
         yield Statement(f"drop_thread_{table}", span(thread))
-    for name in ("drop_thread_writes", "drop_thread_namespaces", "drop_labels", "drop_thread_row"):
-        yield Statement(name, (thread,))
+    for table in NAMED:
+        yield Statement("drop_labels" if table == "labels" else f"drop_thread_{table}", (thread,))
+    yield Statement("drop_thread_row", (thread,))
 
 
 def copy(source: ThreadRef, target: ThreadRef, now: int) -> Op[bool]:
@@ -145,9 +158,8 @@ def copy(source: ThreadRef, target: ThreadRef, now: int) -> Op[bool]:
     low, _ = span(new.id)
     for table in RANGED:
         yield Statement(f"copy_{table}", (first, low, first, last))
-    yield Statement("copy_writes", (new.id, row.id))
-    yield Statement("copy_namespaces", (new.id, row.id))
-    yield Statement("copy_labels", (new.id, row.id))
+    for table in NAMED:
+        yield Statement(f"copy_{table}", (new.id, row.id))
     yield Statement("copy_thread_row", (row.id, new.id))
     return True
 
@@ -158,7 +170,7 @@ def stats(thread: int) -> Op[dict[str, tuple[int, int]]]:
     for table in RANGED:
         rows = yield Statement(f"stats_{table}", span(thread))
         found[table] = (rows[0][0], rows[0][1])
-    for table in ("writes", "namespaces", "labels", "threads"):
+    for table in (*NAMED, "threads"):
         rows = yield Statement(f"stats_{table}", (thread,))
         found[table] = (rows[0][0], rows[0][1])
     return found

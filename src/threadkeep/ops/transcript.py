@@ -8,7 +8,6 @@ from threadkeep.backends.base import Op, Row, Statement
 from threadkeep.ids import message_tag, pack_message_id
 from threadkeep.ops import packing
 from threadkeep.ops.load import Stored
-from threadkeep.ops.names import Names
 from threadkeep.ops.rows import ThreadRef, key, number, span
 from threadkeep.ops.threads import find
 
@@ -89,12 +88,3 @@ def entered(thread: ThreadRef, message_id: str) -> Op[tuple[int, int, int, list[
             lines = yield Statement("checkpoint", (key(row.id, seq),))
             return row.id, seq, branch, lines
     return None
-
-
-def calls(thread: ThreadRef, names: Names) -> Op[list[Row] | None]:
-    """Read the model calls of a thread in order, or None when it is not there."""
-    row = yield from find(thread)
-    if row is None or not row.checkpoints:
-        return None
-    yield from names.refresh()
-    return (yield Statement("calls", span(row.id)))

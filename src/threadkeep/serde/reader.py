@@ -43,7 +43,8 @@ class Reader(wire.Nesting):
         cause = self._failure or exc
         if isinstance(cause, ThreadkeepError) or not isinstance(cause, Exception):
             return cause
-        return SerializationError(f"stored bytes cannot be read: {type(cause).__name__}: {cause}")
+        reason = f"stored bytes cannot be read: {type(cause).__name__}: {cause}"
+        return SerializationError(reason, damaged=True)
 
     def extension(self, code: int, data: bytes) -> Any:
         """Return the value of one extension; the C decoder forgets errors, so the first is kept."""

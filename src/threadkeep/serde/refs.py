@@ -67,5 +67,5 @@ def references(data: bytes) -> tuple[list[int], list[int]]:
     try:
         ormsgpack.unpackb(data, ext_hook=found.extension)
     except (ValueError, TypeError, RecursionError) as exc:
-        raise SerializationError(f"stored bytes are damaged: {exc}") from exc
+        raise SerializationError(f"stored bytes are damaged: {exc}", damaged=True) from exc
     return found.contents, found.sequences

@@ -94,7 +94,8 @@ UPDATE threads SET title = ?, metadata = ?, updated = ? WHERE id = ?;
 
 -- name: set_counts
 -- Correct a thread's head and counts after checkpoints went, and say that its contents changed.
-UPDATE threads SET version = version + 1, sweep = sweep + 1, head = ?, checkpoints = ?, status = ? WHERE id = ?;
+UPDATE threads SET version = version + 1, sweep = sweep + 1, head = ?, checkpoints = ?, messages = ?, status = ?
+WHERE id = ?;
 
 -- name: copy_thread_row
 -- Give a copied thread its source's counters and texts.
@@ -318,13 +319,137 @@ JOIN contents c ON c.key = (t.key >> 32) << 32 | t.content WHERE t.tag = ? ORDER
 
 -- name: add_call
 -- Record one model call.
-INSERT INTO calls (key, content, at, body) VALUES (?, ?, ?, ?);
+INSERT OR REPLACE INTO calls (key, call_id, run_id, tag, message_id, at, status, purpose, origin, copied, model,
+    provider, input, output, cache_read, cache_write, reasoning, price, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: calls
 -- Read the model calls of a thread in order.
-SELECT k.key, c.message_id, k.at, k.body FROM calls k
-LEFT JOIN contents c ON c.key = (k.key >> 32) << 32 | k.content
-WHERE k.key BETWEEN ? AND ? ORDER BY k.key;
+SELECT key, call_id, run_id, message_id, at, status, purpose, origin, model, provider, input, output, cache_read,
+       cache_write, reasoning, price, body
+FROM calls WHERE key BETWEEN ? AND ? ORDER BY key;
+
+-- name: call
+-- Read one model call.
+SELECT key, call_id, run_id, message_id, at, status, purpose, origin, model, provider, input, output, cache_read,
+       cache_write, reasoning, price, body
+FROM calls WHERE key = ?;
+
+-- name: call_by_id
+-- Find a model call of a thread by the id its runtime gave it.
+SELECT key, status FROM calls WHERE call_id = ? AND key BETWEEN ? AND ?;
+
+-- name: calls_tagged
+-- Find the model calls whose answers have one of these tags of ids.
+SELECT key, message_id, origin FROM calls WHERE tag IN (SELECT value FROM json_each(?));
+
+-- name: call_bodies
+-- Read what the model calls of a thread refer to.
+SELECT key, body FROM calls WHERE key BETWEEN ? AND ?;
+
+-- name: owner_calls
+-- Read what an owner's model calls took since a time, equal ones counted together; copies are left out.
+SELECT c.purpose, c.status, c.origin, c.model, c.provider, c.input, c.output, c.cache_read, c.cache_write,
+       c.reasoning, c.price, count(*), max(c.at)
+FROM threads t CROSS JOIN calls c ON c.key BETWEEN t.id << 32 AND (t.id << 32) | 4294967295
+WHERE t.owner_digest = ? AND c.at >= ? AND c.copied = 0
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11;
+
+-- name: spent
+-- Read what a thread's model calls took, of one run where one is given; answers from a cache cost nothing.
+SELECT input, output, price, model, count(*) FROM calls
+WHERE key BETWEEN ?1 AND ?2 AND purpose <> ?3 AND (?4 IS NULL OR run_id = ?4) GROUP BY 1, 2, 3, 4;
+
+-- name: reserved
+-- Read what is set aside for model calls that are on their way, of one run where one is given.
+SELECT tokens, money FROM reservations
+WHERE key BETWEEN ?1 AND ?2 AND (expires IS NULL OR expires > ?3) AND (?4 IS NULL OR run_id = ?4);
+
+-- name: add_reservation
+-- Set tokens and money aside for a model call.
+INSERT INTO reservations (key, run_id, tokens, money, expires)
+SELECT coalesce(max(key), ?1) + 1, ?3, ?4, ?5, ?6 FROM reservations WHERE key BETWEEN ?1 AND ?2 RETURNING key;
+
+-- name: reservations
+-- Read what a thread has set aside.
+SELECT key, money FROM reservations WHERE key BETWEEN ? AND ?;
+
+-- name: drop_stale_reservations
+-- Remove what was set aside by those who died.
+DELETE FROM reservations WHERE key BETWEEN ? AND ? AND expires <= ?;
+
+-- name: drop_reservation
+-- Remove what was set aside for a model call.
+DELETE FROM reservations WHERE key = ?;
+
+-- name: hold_reservation
+-- Keep what was set aside for a model call of which nobody knows what it took.
+UPDATE reservations SET expires = NULL WHERE key = ?;
+
+-- name: sent_known
+-- Find a content that only model calls were sent by its digest.
+SELECT content FROM sent WHERE thread = ? AND digest = ?;
+
+-- name: add_sent
+-- Make a content that only model calls were sent findable.
+INSERT OR REPLACE INTO sent (thread, digest, content) VALUES (?, ?, ?);
+
+-- name: sent_all
+-- Read which contents a thread has for its model calls.
+SELECT digest, content FROM sent WHERE thread = ?;
+
+-- name: transcript_contents
+-- Find the contents of a record's messages by the tags of their ids.
+SELECT tag, content FROM transcript WHERE tag IN (SELECT value FROM json_each(?));
+
+-- name: note
+-- Read a policy's note on covered contents by the digest of these.
+SELECT at, body FROM notes WHERE thread = ? AND kind = ? AND policy = ? AND digest = ?;
+
+-- name: add_note
+-- Store a note unless there is one.
+INSERT OR IGNORE INTO notes (thread, kind, policy, digest, at, body) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: notes_all
+-- Read every note of a thread.
+SELECT kind, policy, digest, at, body FROM notes WHERE thread = ? ORDER BY at;
+
+-- name: drop_note
+-- Remove a note.
+DELETE FROM notes WHERE thread = ? AND kind = ? AND policy = ? AND digest = ?;
+
+-- name: add_pin
+-- Pin a message.
+INSERT OR IGNORE INTO pins (thread, message_id, at) VALUES (?, ?, ?);
+
+-- name: drop_pin
+-- Unpin a message.
+DELETE FROM pins WHERE thread = ? AND message_id = ? RETURNING message_id;
+
+-- name: pins
+-- Read the pinned messages of a thread, oldest pin first.
+SELECT message_id, at FROM pins WHERE thread = ? ORDER BY at, message_id;
+
+-- name: add_audit
+-- Record who did what.
+INSERT INTO audit (key, at, action, actor, body)
+SELECT coalesce(max(key), ?1) + 1, ?3, ?4, ?5, ?6 FROM audit WHERE key BETWEEN ?1 AND ?2;
+
+-- name: audit
+-- Read who did what to a thread, in order.
+SELECT key, at, action, actor, body FROM audit WHERE key BETWEEN ? AND ? ORDER BY key;
+
+-- name: calibration
+-- Read what was learned of a model's way of counting.
+SELECT body FROM calibrations WHERE model = ?;
+
+-- name: put_calibration
+-- Store what was learned of a model's way of counting.
+INSERT OR REPLACE INTO calibrations (model, body) VALUES (?, ?);
+
+-- name: count_messages
+-- Count the messages of a thread's record, one that was replaced under its id once.
+SELECT count(DISTINCT tag) + count(*) - count(tag) FROM transcript WHERE key BETWEEN ? AND ?;
 
 -- name: drop_thread_row
 -- Remove a thread's row.
@@ -366,6 +491,26 @@ DELETE FROM transcript WHERE key BETWEEN ? AND ?;
 -- Remove a thread's model calls.
 DELETE FROM calls WHERE key BETWEEN ? AND ?;
 
+-- name: drop_thread_audit
+-- Remove what was done to a thread.
+DELETE FROM audit WHERE key BETWEEN ? AND ?;
+
+-- name: drop_thread_reservations
+-- Remove what a thread has set aside.
+DELETE FROM reservations WHERE key BETWEEN ? AND ?;
+
+-- name: drop_thread_sent
+-- Remove which contents a thread has for its model calls.
+DELETE FROM sent WHERE thread = ?;
+
+-- name: drop_thread_notes
+-- Remove a thread's notes.
+DELETE FROM notes WHERE thread = ?;
+
+-- name: drop_thread_pins
+-- Remove a thread's pins.
+DELETE FROM pins WHERE thread = ?;
+
 -- name: copy_contents
 -- Copy a thread's values.
 INSERT INTO contents (key, codec, message_id, body)
@@ -397,9 +542,35 @@ INSERT INTO transcript (key, content, entered, branch, departed, tag)
 SELECT key - ?1 + ?2, content, entered, branch, departed, tag - ?1 + ?2 FROM transcript WHERE key BETWEEN ?3 AND ?4;
 
 -- name: copy_calls
--- Copy a thread's model calls.
-INSERT INTO calls (key, content, at, body)
-SELECT key - ? + ?, content, at, body FROM calls WHERE key BETWEEN ? AND ?;
+-- Copy a thread's model calls; the copies are no calls of their own.
+INSERT INTO calls (key, call_id, run_id, tag, message_id, at, status, purpose, origin, copied, model, provider,
+    input, output, cache_read, cache_write, reasoning, price, body)
+SELECT key - ?1 + ?2, call_id, run_id, tag - ?1 + ?2, message_id, at, status, purpose, origin, 1, model, provider,
+    input, output, cache_read, cache_write, reasoning, price, body FROM calls WHERE key BETWEEN ?3 AND ?4;
+
+-- name: copy_audit
+-- Copy what was done to a thread.
+INSERT INTO audit (key, at, action, actor, body)
+SELECT key - ? + ?, at, action, actor, body FROM audit WHERE key BETWEEN ? AND ?;
+
+-- name: copy_reservations
+-- Copy what was set aside for model calls of which nobody knows what they took.
+INSERT INTO reservations (key, run_id, tokens, money, expires)
+SELECT key - ? + ?, run_id, tokens, money, expires FROM reservations
+WHERE key BETWEEN ? AND ? AND expires IS NULL;
+
+-- name: copy_sent
+-- Copy which contents a thread has for its model calls.
+INSERT INTO sent (thread, digest, content) SELECT ?, digest, content FROM sent WHERE thread = ?;
+
+-- name: copy_notes
+-- Copy a thread's notes.
+INSERT INTO notes (thread, kind, policy, digest, at, body)
+SELECT ?, kind, policy, digest, at, body FROM notes WHERE thread = ?;
+
+-- name: copy_pins
+-- Copy a thread's pins.
+INSERT INTO pins (thread, message_id, at) SELECT ?, message_id, at FROM pins WHERE thread = ?;
 
 -- name: copy_writes
 -- Copy a thread's pending writes.
@@ -437,7 +608,28 @@ SELECT count(*), count(*) * 16 FROM transcript WHERE key BETWEEN ? AND ?;
 
 -- name: stats_calls
 -- Count a thread's model calls and their bytes.
-SELECT count(*), coalesce(sum(length(body)), 0) FROM calls WHERE key BETWEEN ? AND ?;
+SELECT count(*), coalesce(sum(length(body) + coalesce(length(call_id), 0) + coalesce(length(message_id), 0)
+    + coalesce(length(model), 0) + 24), 0) FROM calls WHERE key BETWEEN ? AND ?;
+
+-- name: stats_audit
+-- Count the entries of what was done to a thread.
+SELECT count(*), coalesce(sum(length(body) + length(actor)), 0) FROM audit WHERE key BETWEEN ? AND ?;
+
+-- name: stats_reservations
+-- Count what a thread has set aside.
+SELECT count(*), count(*) * 16 FROM reservations WHERE key BETWEEN ? AND ?;
+
+-- name: stats_sent
+-- Count the contents a thread has for its model calls.
+SELECT count(*), count(*) * 24 FROM sent WHERE thread = ?;
+
+-- name: stats_notes
+-- Count a thread's notes and their bytes.
+SELECT count(*), coalesce(sum(length(body) + length(policy) + length(digest)), 0) FROM notes WHERE thread = ?;
+
+-- name: stats_pins
+-- Count a thread's pins and their bytes.
+SELECT count(*), coalesce(sum(length(message_id)), 0) FROM pins WHERE thread = ?;
 
 -- name: stats_writes
 -- Count a thread's pending writes and their bytes.
@@ -505,6 +697,26 @@ SELECT DISTINCT key >> 32 FROM transcript WHERE key >> 32 NOT IN (SELECT id FROM
 -- name: stray_calls
 -- Find threads that are gone and left rows.
 SELECT DISTINCT key >> 32 FROM calls WHERE key >> 32 NOT IN (SELECT id FROM threads);
+
+-- name: stray_audit
+-- Find threads that are gone and left rows.
+SELECT DISTINCT key >> 32 FROM audit WHERE key >> 32 NOT IN (SELECT id FROM threads);
+
+-- name: stray_reservations
+-- Find threads that are gone and left rows.
+SELECT DISTINCT key >> 32 FROM reservations WHERE key >> 32 NOT IN (SELECT id FROM threads);
+
+-- name: stray_sent
+-- Find threads that are gone and left rows.
+SELECT DISTINCT thread FROM sent WHERE thread NOT IN (SELECT id FROM threads);
+
+-- name: stray_notes
+-- Find threads that are gone and left rows.
+SELECT DISTINCT thread FROM notes WHERE thread NOT IN (SELECT id FROM threads);
+
+-- name: stray_pins
+-- Find threads that are gone and left rows.
+SELECT DISTINCT thread FROM pins WHERE thread NOT IN (SELECT id FROM threads);
 
 -- name: stray_writes
 -- Find threads that are gone and left rows.

@@ -11,7 +11,9 @@ from threadkeep.testing.contract.damage import DamageContract
 from threadkeep.testing.contract.fidelity import FidelityContract
 from threadkeep.testing.contract.history import HistoryContract
 from threadkeep.testing.contract.identity import IdentityContract
+from threadkeep.testing.contract.ledger import LedgerContract
 from threadkeep.testing.contract.lifecycle import LifecycleContract
+from threadkeep.testing.contract.notes import NoteContract
 from threadkeep.testing.contract.properties import PropertyContract
 from threadkeep.testing.contract.pruning import PruneContract
 from threadkeep.testing.contract.puts import PutContract
@@ -33,6 +35,8 @@ class StorageContract(
     CopyContract,
     BranchContract,
     RecordContract,
+    LedgerContract,
+    NoteContract,
     SharingContract,
     LifecycleContract,
     ConcurrencyContract,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from threadkeep import Memory
 from threadkeep.testing.checkpoints import Line, checkpoint, config, renamed, shown
@@ -97,6 +97,16 @@ def _update(memory: Memory, drive: Drive, name: str, put: Any) -> None:
     drive(memory.threads.get(name).update, title="another", metadata={"k": 2, "l": [1]})
 
 
+def _record_usage(memory: Memory, drive: Drive, name: str, put: Any) -> None:
+    sent = [SystemMessage("rules"), *put[1]["channel_values"]["messages"]]
+    usage = {"input_tokens": 5, "output_tokens": 2}
+    drive(memory.record_usage, name, usage, call_id="call", messages=sent, tools=[{"name": "f"}])
+
+
+def _delete_messages(memory: Memory, drive: Drive, name: str, put: Any) -> None:
+    drive(memory.threads.get(name).delete_messages, ["h0"])
+
+
 ACTIONS: dict[str, Action] = {
     "first put": Action(_empty, _put),
     "put": Action(_filled, _put),
@@ -118,6 +128,9 @@ ACTIONS: dict[str, Action] = {
     "delete for runs": Action(
         _filled, lambda m, drive, name, put: drive(m.checkpointer.delete_for_runs, [f"run 3 of {name}"])
     ),
+    "record usage": Action(_filled, _record_usage),
+    "pin": Action(_filled, lambda m, drive, name, put: drive(m.threads.get(name).pin, "h0")),
+    "delete messages": Action(_filled, _delete_messages),
     "copy": Action(_filled, lambda m, drive, name, put: drive(m.threads.copy, name, f"copy of {name}")),
 }
 """Everything that changes the storage."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
+from langchain_core.messages import SystemMessage
 
-from threadkeep import Memory, Problem
+from threadkeep import Memory, Problem, StorageError
+from threadkeep.adapters.agents.notes import Notes
+from threadkeep.context.budget import Budget
 from threadkeep.testing.checkpoints import Line
 from threadkeep.testing.contract.pruning import fill
 from threadkeep.testing.drive import Drive
@@ -41,15 +45,94 @@ DAMAGE: dict[str, tuple[str, str]] = {
     "the record names no content": ("UPDATE transcript SET content = 9999 WHERE " + _FIRST, "transcript"),
     "the record names no branch": ("UPDATE transcript SET branch = 99 WHERE " + _FIRST, "transcript"),
     "a branch is gone": (f"DELETE FROM branches WHERE {_OF}", "branches"),
+    "a call is none": ("UPDATE calls SET body = x'c1' WHERE " + _FIRST, "calls"),
+    "a call is for nothing known": ("UPDATE calls SET purpose = 99 WHERE " + _FIRST, "calls"),
+    "the calls' numbers begin again": ("UPDATE threads SET next_call = 1 WHERE id = {t}", "threads"),
+    "a digest names no content": ("UPDATE sent SET content = 9999 WHERE thread = {t}", "sent"),
+    "a note is none": ("UPDATE notes SET body = x'c1' WHERE thread = {t}", "notes"),
+    "the audit is none": ("UPDATE audit SET body = x'c1' WHERE " + _FIRST, "audit"),
+    "what is set aside is no money": ("UPDATE reservations SET money = 'x' WHERE " + _FIRST, "reservations"),
+    "the messages are counted wrong": ("UPDATE threads SET messages = 3 WHERE id = {t}", "threads"),
     "the thread has another name": ("UPDATE threads SET thread_id = x'61' WHERE id = {t}", "threads"),
 }
 """SQL that breaks the thread numbered `t`, and the table in which it does."""
 
-STRAYS = ("contents", "sequences", "checkpoints", "branches", "runs", "transcript", "calls")
+UNREADABLE = {
+    kind: DAMAGE[kind]
+    for kind in (
+        "all contents are gone",
+        "a content is no content",
+        "a list version is none",
+        "a checkpoint is none",
+        "metadata are none",
+        "a call is none",
+        "a call is for nothing known",
+        "a note is none",
+        "the audit is none",
+    )
+}
+"""Damage that somebody who reads the thread meets."""
+
+STRAYS = (
+    "contents",
+    "sequences",
+    "checkpoints",
+    "branches",
+    "runs",
+    "transcript",
+    "calls",
+    "audit",
+    "reservations",
+)
+NAMING = ("writes", "namespaces", "labels", "sent", "notes", "pins")
+"""The tables that name their thread in a column."""
+
+
+def note(memory: Memory, drive: Drive, name: str) -> None:
+    """Give a thread a bit of everything that policies and people note about one."""
+    thread = memory.threads.get(name)
+    said = drive(thread.messages)
+    sent = [SystemMessage("rules"), *said]
+    drive(memory.record_usage, name, {"input_tokens": 5, "output_tokens": 1}, messages=sent)
+    notes = Notes(thread)
+    drive(notes.keep_summary, "p", b"digest", {"text": "a summary"})
+    drive(notes.reserve, Budget(money=1), 1, Decimal("0.1"))
+    drive(thread.delete_messages, [said[-1].id])
+    drive(thread.pin, said[0].id)
 
 
 class DamageContract(Harness):
     """The doctor."""
+
+    @needs("sql")
+    @pytest.mark.parametrize("kind", list(UNREADABLE))
+    def test_who_meets_damage_is_told_where(self, memory: Memory, drive: Drive, kind: str) -> None:
+        """What cannot be read is a storage error that names the thread and the table, never a bare ValueError."""
+        fill(memory, drive, "t", turns=6)
+        note(memory, drive, "t")
+        statement, table = UNREADABLE[kind]
+        ((number,),) = self.sql(memory, "SELECT id FROM threads WHERE thread_id = ?", (b"t",))
+        self.sql(memory, statement.format(t=number, table=table))
+        thread = memory.threads.get("t")
+        met = []
+        reads: tuple[Any, ...] = (
+            thread.state, thread.messages, thread.history, thread.info, thread.calls, thread.usage, thread.summaries,
+            thread.audit, memory.threads.list, Line(memory, drive=drive).load, memory.threads.prune,
+        )  # fmt: skip
+        for read in reads:
+            memory._engine.threads.drop_all()
+            try:
+                drive(read) if hasattr(read.__self__, "a" + read.__name__) else read()
+            except StorageError as problem:
+                met.append(problem)
+        assert met != []
+        for error in met:
+            found: Any = error
+            assert found.table in str(error)
+            if found.thread_id is not None:
+                assert (found.thread_id, found.table) == ("t", memory.doctor("t")[0].table)
+                assert "thread 't'" in str(error)
+        drive(memory.threads.delete, "t")
 
     @needs("sql")
     @pytest.mark.parametrize("kind", list(DAMAGE))
@@ -57,6 +140,7 @@ class DamageContract(Harness):
         """The doctor names the thread and what is wrong with it, and finds its neighbours sound."""
         for name in ("before", "t", "z after"):
             fill(memory, drive, name, turns=6)
+            note(memory, drive, name)
         assert drive(memory.doctor) == drive(memory.doctor, "t") == ()
         statement, table = DAMAGE[kind]
         ((number,),) = self.sql(memory, "SELECT id FROM threads WHERE thread_id = ?", (b"t",))
@@ -76,13 +160,14 @@ class DamageContract(Harness):
         self.sql(memory, "UPDATE threads SET thread_id = ? WHERE id = ?", (b"t", number))
 
     @needs("sql")
-    @pytest.mark.parametrize("table", [*STRAYS, "writes", "namespaces", "labels"])
+    @pytest.mark.parametrize("table", [*STRAYS, *NAMING])
     def test_rows_of_no_thread_are_found(self, memory: Memory, drive: Drive, table: str) -> None:
         """The doctor finds rows that belong to no thread, in every table that a thread has rows in."""
         fill(memory, drive, turns=6)
         fill(memory, drive, "gone", turns=6)
+        note(memory, drive, "gone")
         ((number,),) = self.sql(memory, "SELECT id FROM threads WHERE thread_id = ?", (b"gone",))
-        for other in [*STRAYS, "writes", "namespaces", "labels"]:
+        for other in [*STRAYS, *NAMING]:
             if other != table:
                 self.sql(memory, f"DELETE FROM {other} WHERE {_where(other, number)}")
         assert self.sql(memory, f"SELECT count(*) FROM {table} WHERE {_where(table, number)}")[0][0] > 0
@@ -111,7 +196,7 @@ class DamageContract(Harness):
 
 
 def _where(table: str, number: int) -> str:
-    return f"thread = {number}" if table in ("writes", "namespaces", "labels") else _OF.format(t=number)
+    return f"thread = {number}" if table in NAMING else _OF.format(t=number)
 
 
 def _readable(problem: Problem) -> Any:

@@ -66,5 +66,43 @@ CREATE TABLE transcript (
 );
 CREATE INDEX transcript_tag ON transcript (tag) WHERE tag IS NOT NULL;
 CREATE TABLE calls (
-    key INTEGER PRIMARY KEY, content INTEGER, at INTEGER NOT NULL, body BLOB NOT NULL
+    key INTEGER PRIMARY KEY,
+    call_id BLOB,
+    run_id BLOB,
+    tag INTEGER,
+    message_id BLOB,
+    at INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    purpose INTEGER NOT NULL,
+    origin INTEGER NOT NULL,
+    copied INTEGER NOT NULL,
+    model BLOB,
+    provider BLOB,
+    input INTEGER,
+    output INTEGER,
+    cache_read INTEGER,
+    cache_write INTEGER,
+    reasoning INTEGER,
+    price TEXT,
+    body BLOB NOT NULL
 );
+CREATE INDEX calls_call_id ON calls (call_id) WHERE call_id IS NOT NULL;
+CREATE INDEX calls_tag ON calls (tag) WHERE tag IS NOT NULL;
+CREATE TABLE sent (
+    thread INTEGER NOT NULL, digest BLOB NOT NULL, content INTEGER NOT NULL, PRIMARY KEY (thread, digest)
+) WITHOUT ROWID;
+CREATE TABLE reservations (
+    key INTEGER PRIMARY KEY, run_id BLOB, tokens INTEGER NOT NULL, money TEXT, expires INTEGER
+);
+CREATE TABLE notes (
+    thread INTEGER NOT NULL, kind INTEGER NOT NULL, policy BLOB NOT NULL, digest BLOB NOT NULL,
+    at INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (thread, kind, policy, digest)
+) WITHOUT ROWID;
+CREATE TABLE pins (
+    thread INTEGER NOT NULL, message_id BLOB NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (thread, message_id)
+) WITHOUT ROWID;
+CREATE TABLE audit (
+    key INTEGER PRIMARY KEY, at INTEGER NOT NULL, action INTEGER NOT NULL, actor BLOB NOT NULL, body BLOB NOT NULL
+);
+CREATE TABLE calibrations (model BLOB PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;

@@ -1,0 +1,3 @@
+"""What Threadkeep adds to LangChain agents."""
+
+from __future__ import annotations

@@ -1,0 +1,50 @@
+"""Policies: what of a conversation goes to the model, kept valid and affordable. The record stays whole."""
+
+from __future__ import annotations
+
+from threadkeep.context.buffer import Buffer
+from threadkeep.context.compose import Compose
+from threadkeep.context.custom import policy
+from threadkeep.context.head_tail import HeadTail
+from threadkeep.context.history import History
+from threadkeep.context.limits import Limits
+from threadkeep.context.marks import State
+from threadkeep.context.media import Media
+from threadkeep.context.offload import Offload
+from threadkeep.context.plan import Need, Plan, Reason, Request, View
+from threadkeep.context.policy import Policy
+from threadkeep.context.remembering import Entities
+from threadkeep.context.repair import repair
+from threadkeep.context.rules import RULES, Rule
+from threadkeep.context.summary import Summary, SummaryBuffer
+from threadkeep.context.tool_results import ToolResults
+from threadkeep.context.validate import Violation, validate
+from threadkeep.context.window import Window
+
+__all__ = [
+    "RULES",
+    "Buffer",
+    "Compose",
+    "Entities",
+    "HeadTail",
+    "History",
+    "Limits",
+    "Media",
+    "Need",
+    "Offload",
+    "Plan",
+    "Policy",
+    "Reason",
+    "Request",
+    "Rule",
+    "State",
+    "Summary",
+    "SummaryBuffer",
+    "ToolResults",
+    "View",
+    "Violation",
+    "Window",
+    "policy",
+    "repair",
+    "validate",
+]
