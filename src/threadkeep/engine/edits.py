@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,7 +39,9 @@ def append(engine: Engine, ref: ThreadRef, messages: Any) -> Flow[CheckpointInfo
                 "add messages with graph.update_state(config, {'messages': [...]})",
                 thread_id=ref.thread_id,
             )
-        request = _append_request(engine, view, new)
+        cache = engine.threads.get(ref.digest)
+        known = None if cache is None else cache.by_message_id.keys()
+        request = _append_request(engine, view, new, known)
         try:
             yield from engine.put(ref, request, wait=True)
         except StaleRun:
@@ -63,10 +65,15 @@ def _messages(messages: Any) -> list[BaseMessage]:
     return [m if m.id is not None else m.model_copy(update={"id": str(uuid.uuid4())}) for m in converted]
 
 
-def _append_request(engine: Engine, view: View | None, new: list[BaseMessage]) -> PutRequest:
+def _append_request(
+    engine: Engine, view: View | None, new: list[BaseMessage], known: Set[str] | None
+) -> PutRequest:
     values = dict(view.values) if view is not None else {}
     merged = list(values.get(MESSAGES) or [])
-    places = {message.id: n for n, message in enumerate(merged) if isinstance(message, BaseMessage)}
+    given = {message.id for message in new}
+    places: dict[str | None, int] = {}
+    if known is None or known & given:
+        places = {m.id: n for n, m in enumerate(merged) if isinstance(m, BaseMessage) and m.id in given}
     for message in new:
         if message.id in places:
             merged[places[message.id]] = message
@@ -128,7 +135,12 @@ def _request(
 
 
 def _stored(engine: Engine, ref: ThreadRef, request: PutRequest) -> Flow[CheckpointInfo]:
-    state = yield from records.state(engine, ref, request.checkpoint["id"])
+    identifier = request.checkpoint["id"]
+    cache = engine.threads.get(ref.digest)
+    head = None if cache is None else cache.heads.get(("", ids.pack_id(identifier)))
+    if head is not None:
+        return records.checkpoint_info(engine, ref, View(head, {}, []))
+    state = yield from records.state(engine, ref, identifier)
     return state.checkpoint
 
 
