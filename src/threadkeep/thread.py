@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from threadkeep.engine import deleting, edits, flows, ledger, notes, records
+from threadkeep.engine import deleting, edits, flows, ledger, mending, notes, records
 from threadkeep.engine.engine import Engine
 from threadkeep.models import (
     AuditEntry,
@@ -215,6 +215,22 @@ class Thread:
     async def adelete_messages(self, message_ids: Iterable[str], *, actor: str = "") -> CheckpointInfo:
         """Take messages out of the state, and so out of every view: one durable checkpoint and an audit entry."""
         return await self._engine.arun(deleting.delete_messages(self._engine, self._ref, message_ids, actor))
+
+    def repair(self, *, actor: str = "") -> CheckpointInfo | None:
+        """Make the messages of the state valid for any provider: one durable checkpoint and an audit entry.
+
+        The same as `threadkeep.context.repair` does to a view: calls without a result are closed, by the result
+        that did finish where the thread has one; results without a call leave; ids that miss or repeat are mended.
+        The transcript and earlier checkpoints keep everything. `actor` is who wanted it, for the audit. Returns
+        None, and stores nothing, where all is valid.
+
+        Raises ConfigurationError while the thread waits for a human and something is to be mended.
+        """
+        return self._engine.run(mending.repair_state(self._engine, self._ref, actor))
+
+    async def arepair(self, *, actor: str = "") -> CheckpointInfo | None:
+        """Make the messages of the state valid for any provider: one durable checkpoint and an audit entry."""
+        return await self._engine.arun(mending.repair_state(self._engine, self._ref, actor))
 
     def delete(self) -> bool:
         """Remove the thread: no row of it stays. Returns False when it was not there."""

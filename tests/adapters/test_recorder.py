@@ -156,7 +156,8 @@ def test_what_is_sent_is_not_stored_again(memory: Memory) -> None:
             checkpointer=memory.checkpointer,
         )
         for n in range(40):
-            agent.invoke({"messages": [HumanMessage(f"question {n} " * 20)]}, config(name))
+            asked: Any = {"messages": [HumanMessage(f"question {n} " * 20)]}
+            agent.invoke(asked, config(name), durability="sync")
         sizes[recorded] = memory.threads.stats(name).tables
     assert sizes[True]["contents"].rows == sizes[False]["contents"].rows + 1
     assert sizes[True]["sequences"].bytes - sizes[False]["sequences"].bytes < 40 * 40

@@ -92,6 +92,7 @@ def price(
     return Price(amount=amount, version=price_data_version(), provider=owner.id, model=info.id)
 
 
+@cache
 def price_data_version() -> str:
     """Return the version of the price data, as in `genai-prices 0.2.3`."""
     return f"genai-prices {version('genai-prices')}"

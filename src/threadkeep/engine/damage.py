@@ -86,11 +86,12 @@ def explained(
     table = first.table if first is not None else seen.table
     what = first.detail if first is not None else f"{error}"
     of = f"of thread {thread_id!r} " if thread_id is not None else ""
-    shown = f"threadkeep doctor --db {url}"
-    return NotADatabase(
-        f"what is stored {of}in table {table!r} of {url!r} is damaged: {what}; `{shown}` says more. Restore a backup, "
-        "or delete the thread",
-        where=url,
-        thread_id=thread_id,
-        table=table,
-    )
+    place = f"{of}in table {table!r} of {url!r}"
+    if first is None:
+        text = f"what is stored {place} cannot be read: {what}"
+    else:
+        text = (
+            f"what is stored {place} is damaged: {what}; `threadkeep doctor --db {url}` says more. "
+            "Restore a backup, or delete the thread"
+        )
+    return NotADatabase(text, where=url, thread_id=thread_id, table=table)

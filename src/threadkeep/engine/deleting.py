@@ -37,7 +37,7 @@ def delete_messages(
     for attempt in range(_ATTEMPTS):
         view = yield from engine.get(ref, "", None, live=True)
         assert view is not None
-        messages = _messages(ref, view)
+        messages = state_messages(ref, view)
         if not any(getattr(message, "id", None) in wanted for message in messages):
             yield Write(action)
             return (yield from records.state(engine, ref, None)).checkpoint
@@ -82,10 +82,11 @@ def _check(engine: Engine, ref: ThreadRef, wanted: set[str]) -> Flow[None]:
         raise notes.no_message(ref, missing[0])
 
 
-def _messages(ref: ThreadRef, view: View) -> Sequence[BaseMessage]:
+def state_messages(ref: ThreadRef, view: View) -> Sequence[BaseMessage]:
+    """Return the messages of a state. Raises ConfigurationError for those that only its graph can resolve."""
     if "counters" in view.head.extra and MESSAGES not in view.values:
         raise ConfigurationError(
-            f"thread {ref.thread_id!r} keeps its messages in a DeltaChannel, which only its graph can resolve; delete "
+            f"thread {ref.thread_id!r} keeps its messages in a DeltaChannel, which only its graph can resolve; change "
             "them with graph.update_state(config, {'messages': [RemoveMessage(id), ...]})",
             thread_id=ref.thread_id,
         )

@@ -102,9 +102,9 @@ def _new_call(engine: Engine, cache: ThreadCache, request: CallRequest) -> NewCa
     sent = request.sent
     if sent is not None:
         try:
-            lists[ledger.SENT] = held.messages(sent.messages)
+            lists[ledger.SENT] = held.messages(ledger.SENT, sent.messages)
             if sent.source:
-                lists[ledger.SOURCE] = held.messages(sent.source)
+                lists[ledger.SOURCE] = held.messages(ledger.SOURCE, sent.source)
             tools = held.value(list(sent.tools)) if sent.tools else None
             options = held.value(dict(sent.options)) if sent.options else None
         except SerializationError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import islice
+from operator import attrgetter, eq, is_
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -13,6 +15,27 @@ from threadkeep.ids import pack_message_id
 from threadkeep.ops import packing
 from threadkeep.ops.ledger import Unheld
 from threadkeep.serde import Serde
+
+_content = attrgetter("content")
+
+
+class SeenList:
+    """The messages of a call's list, with their places; 0 for one that had none yet when the list was seen."""
+
+    __slots__ = ("_contents", "_messages", "_places")
+
+    def __init__(self, messages: Sequence[BaseMessage], places: Sequence[int]) -> None:
+        self._messages = list(messages)
+        self._contents = list(map(_content, messages))
+        self._places = [max(place, 0) for place in places]
+
+    def common(self, messages: Sequence[BaseMessage], most: int) -> list[int]:
+        """Return the places of the first messages, at most `most`, that are the same objects with the same contents."""
+        length = min(most, len(self._messages))
+        for same in (map(is_, self._messages, messages), map(eq, self._contents, map(_content, messages))):
+            found = next((n for n, one in enumerate(islice(same, length)) if not one), length)
+            length = min(length, found)
+        return self._places[:length]
 
 
 class Held:
@@ -28,10 +51,20 @@ class Held:
         self._places: dict[bytes, int] = {}
         self._objects: dict[int, int] = {}
 
-    def messages(self, messages: Sequence[BaseMessage]) -> list[int]:
-        """Return the places of messages. Raises SerializationError for what cannot be stored."""
+    def messages(self, lane: str, messages: Sequence[BaseMessage]) -> list[int]:
+        """Return the places of the messages of a call's list. Raises SerializationError for what cannot be stored.
+
+        Calls of a thread begin with what the call before began with: its places are taken over in one pass.
+        """
         turn = next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], HumanMessage)), 0)
-        return [self._message(message, n >= turn) for n, message in enumerate(messages)]
+        before = self._cache.ledger.seen.get(lane)
+        places = before.common(messages, turn) if before is not None else []
+        for n, place in enumerate(places):
+            if place == 0:
+                places[n] = self._message(messages[n], False)
+        places += [self._message(messages[n], n >= turn) for n in range(len(places), len(messages))]
+        self._cache.ledger.seen[lane] = SeenList(messages, places)
+        return places
 
     def _message(self, message: BaseMessage, check: bool) -> int:
         place = self._objects.get(id(message))
@@ -54,19 +87,20 @@ class Held:
     def _unknown(self, message: BaseMessage) -> int:
         body = self._serde.message_body(message, path="sent")
         message_id = None if message.id is None else pack_message_id(message.id)
-        return self._add(packing.MESSAGE, message_id, body)
+        # LangGraph stores a message of the input before it has its id, and again, perhaps later than this, after.
+        return self._add(packing.MESSAGE, message_id, body, self._cache.bodies.get(body))
 
     def value(self, value: Any) -> int:
         """Return the place of a plain value. Raises SerializationError for what cannot be stored."""
         return self._add(packing.VALUE, None, self._serde.encode(value, path="sent"))
 
-    def _add(self, codec: int, message_id: bytes | None, body: bytes) -> int:
+    def _add(self, codec: int, message_id: bytes | None, body: bytes, same: int | None = None) -> int:
         state = blake2b(bytes([codec]) + (message_id or b"") + b"\0", digest_size=16)
         state.update(body)
         digest = state.digest()
         place = self._places.get(digest)
         if place is None:
-            self.unheld.append(Unheld(digest, codec, message_id, body))
+            self.unheld.append(Unheld(digest, codec, message_id, body, same))
             place = self._places[digest] = -len(self.unheld)
         return place
 

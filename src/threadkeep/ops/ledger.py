@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from threadkeep.backends.base import Op, Statement
 from threadkeep.ids import message_tag
@@ -22,12 +22,16 @@ _SHORT = 8
 
 
 class Unheld(NamedTuple):
-    """A value that the process does not know to be in the thread, ready to become a content."""
+    """A value that the process does not know to be in the thread, ready to become a content.
+
+    `same` is the number of a content with this body under another message id.
+    """
 
     digest: bytes
     codec: int
     message_id: bytes | None
     body: bytes
+    same: int | None = None
 
 
 class KeptList(NamedTuple):
@@ -41,8 +45,12 @@ class KeptList(NamedTuple):
 
 @dataclass(slots=True)
 class Memo:
-    """What a process knows of the lists and contents that a thread's calls have stored."""
+    """What a process knows of the lists and contents that a thread's calls have stored.
 
+    `seen` is for whoever prepares a call: the messages of the last one, list by list.
+    """
+
+    seen: dict[str, Any] = field(default_factory=dict)
     lists: dict[str, KeptList] = field(default_factory=dict)
     contents: dict[bytes, int] = field(default_factory=dict)
 
@@ -153,7 +161,7 @@ def _numbers(thread: int, new: NewCall, memo: Memo) -> Op[list[int]]:
         number = held.get(value.digest)
         if number is None:
             number = held[value.digest] = new.first + n
-            codec, body = packing.close_content(value.codec, value.body)
+            codec, body = _stored_as(value)
             contents.append((key(thread, number), codec, value.message_id, body))
             digests.append((thread, value.digest, number))
         found.append(number)
@@ -162,6 +170,13 @@ def _numbers(thread: int, new: NewCall, memo: Memo) -> Op[list[int]]:
         yield Statement("add_sent", digests, many=True)
     memo.contents.update(held)
     return found
+
+
+def _stored_as(value: Unheld) -> tuple[int, bytes]:
+    """Return the codec and the bytes of a value's content."""
+    if value.same is None:
+        return packing.close_content(value.codec, value.body)
+    return packing.ALIAS, value.same.to_bytes((value.same.bit_length() + 7) // 8, "big")
 
 
 def _held(thread: int, new: NewCall, memo: Memo) -> Op[dict[bytes, int]]:
