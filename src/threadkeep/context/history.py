@@ -9,15 +9,16 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, Final, Protocol
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ChatMessage
 
-from threadkeep.context.calls import call_ids, is_ai, is_human, is_removal, is_system, is_tool, result_id
+from threadkeep.context.calls import call_ids, is_ai, is_human, is_system, is_tool, result_id
 
 HUMAN, AI, TOOL, SYSTEM, OTHER = "human", "ai", "tool", "system", "other"
 
 _START: Final = bytes(16)
 _UNCOUNTED: Final = -1
 _MEMO_LIMIT: Final = 512
+_KINDS: Final[dict[type[BaseMessage], str]] = {}
 _values = attrgetter("__dict__")
 
 
@@ -262,6 +263,15 @@ def _link(before: bytes, digest: bytes) -> bytes:
 
 
 def _kind(message: BaseMessage) -> str:
+    kind = _KINDS.get(type(message))
+    if kind is None:
+        kind = _kind_of(message)
+        if not isinstance(message, ChatMessage):
+            _KINDS[type(message)] = kind
+    return kind
+
+
+def _kind_of(message: BaseMessage) -> str:
     if is_human(message):
         return HUMAN
     if is_ai(message):
@@ -270,19 +280,28 @@ def _kind(message: BaseMessage) -> str:
         return TOOL
     if is_system(message):
         return SYSTEM
-    if is_removal(message) or message.type != "chat":
-        return OTHER
-    role = getattr(message, "role", "")
-    return {"user": HUMAN, "human": HUMAN, "assistant": AI, "system": SYSTEM}.get(role, OTHER)
+    role = getattr(message, "role", "") if isinstance(message, ChatMessage) else ""
+    return {
+        "user": HUMAN,
+        "human": HUMAN,
+        "assistant": AI,
+        "ai": AI,
+        "system": SYSTEM,
+        "developer": SYSTEM,
+    }.get(role, OTHER)
 
 
 def _snapshot(message: BaseMessage) -> dict[str, Any]:
     """Copy what may be edited in place; what planning does not look at is shared."""
     copy: dict[str, Any] = _values(message).copy()
-    for name in ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs"):
-        value = copy.get(name)
-        if type(value) is list or type(value) is dict:
-            copy[name] = _copied(value)
+    if type(copy["content"]) is not str:
+        copy["content"] = _copied(copy["content"])
+    kwargs = copy["additional_kwargs"]
+    copy["additional_kwargs"] = _copied(kwargs) if kwargs else {}
+    if "tool_calls" in copy:
+        for name in ("tool_calls", "invalid_tool_calls"):
+            calls = copy[name]
+            copy[name] = _copied(calls) if calls else []
     return copy
 
 

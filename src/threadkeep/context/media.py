@@ -94,7 +94,7 @@ class Media(Policy):
         if cut.boundary:
             draft.strip(candidates[0], cut.at)
             draft.advanced = draft.advanced or cut.advanced
-        return Mark(generation=cut.generation, boundary=cut.boundary, at=cut.at).sealed(history)
+        return Mark(generation=cut.generation, boundary=cut.boundary, at=cut.at)
 
 
 def is_media(block: object) -> bool:

@@ -83,9 +83,7 @@ class Offload(Policy):
         cut = Reducer(draft, rule, mark).cut()
         if cut.boundary > 0:
             self._offload(draft, rule, cut)
-        return Mark(
-            generation=cut.generation, boundary=cut.boundary if cut.generation else 0, at=cut.at
-        ).sealed(draft.history)
+        return Mark(generation=cut.generation, boundary=cut.boundary if cut.generation else 0, at=cut.at)
 
     def _keep(
         self, draft: Draft, triggers: tuple[tuple[Amount, ...], ...], limits: Limits

@@ -140,7 +140,8 @@ class Plan:
     @property
     def state(self) -> State:
         """What to remember for the next call, once the model has answered this one."""
-        return State(self._fingerprint, tuple(self._draft.marks))
+        history = self._draft.history
+        return State(self._fingerprint, tuple(mark.sealed(history) for mark in self._draft.marks))
 
     @property
     def advanced(self) -> bool:

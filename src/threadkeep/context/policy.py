@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -43,7 +44,7 @@ class Policy(ABC):
         """Whether the model is to be given the recall tools, `search_history` and `read_history`."""
         return any(stage.recalls for stage in self.stages if stage is not self)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Eleven characters that stand for the policy and its settings; state of another is not used."""
         return fingerprint(*(part for stage in self.stages for part in stage.settings()))
@@ -141,7 +142,7 @@ class Policy(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what `view` remembers between calls."""
-        return {key: value for key, value in self.__dict__.items() if key != RECENT}
+        return {one.name: self.__dict__[one.name] for one in fields(self)}
 
     def __or__(self, other: Policy) -> Compose:
         """Return the policy that works as this one first, and then as the other on what it left."""

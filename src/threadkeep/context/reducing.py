@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from threadkeep.context.draft import Draft
 from threadkeep.context.limits import Limits, Measured, Size
@@ -19,6 +19,8 @@ from threadkeep.context.marks import Mark
 from threadkeep.context.validity import open_loop
 
 Amount: TypeAlias = tuple[str, int]
+
+_GRID: Final = 256
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +89,6 @@ class Reducer:
         self._rule = rule
         self._mark = mark
         self._base = max(mark.boundary, rule.start) if mark else rule.start
-        self._sizes = Sizes(draft, rule, self._base, count=rule.counts_tokens)
 
     def cut(self) -> Cut:
         """Return the boundary for this call."""
@@ -98,21 +99,43 @@ class Reducer:
         mark = self._mark
         assert mark is not None
         n = len(self._history)
+        self._sizes = Sizes(self._draft, self._rule, self._base, count=self._rule.counts_tokens)
         anchored = self._anchored(mark)
-        boundary = self._advance(self._base, min(mark.at, n), n, anchored)
+        boundary = self._advance(self._base, self._after(self._base, min(mark.at, n)), n, anchored)
         if boundary == self._base:
             return Cut(boundary=boundary, at=min(mark.at, n), generation=mark.generation)
         return Cut(boundary=boundary, at=n, generation=mark.generation + 1, advanced=True)
 
     def _replayed(self) -> Cut:
-        boundary, at, generation = self._base, 0, 0
-        for point in self._history.call_points(self._rule.start):
-            further = self._advance(boundary, at, point, None)
+        start = self._base = self._start()
+        self._sizes = Sizes(self._draft, self._rule, start, count=self._rule.counts_tokens)
+        boundary, at, generation, after = start, 0, 0, Measured()
+        for point in self._history.call_points(start):
+            further = self._advance(boundary, after, point, None)
             if further != boundary:
                 boundary, at, generation = further, point, generation + 1
+                after = self._after(boundary, at)
+        if start > self._rule.start and not generation:
+            at, generation = start, 1
         return Cut(
             boundary=boundary, at=at, generation=generation, advanced=at == len(self._history) and at > 0
         )
+
+    def _start(self) -> int:
+        """Return where to begin replaying: in long conversations at a place that stays the same for a while.
+
+        What came long before has left the view whatever the steps were. So only a few times the trigger is counted,
+        not the whole conversation.
+        """
+        first, n = self._rule.start, len(self._history)
+        grid = _GRID
+        while (place := ((n - first) // grid - 1) * grid) > 0:
+            start = next((i for i in range(first + place, n) if self._history.borders[i]), n)
+            sizes = Sizes(self._draft, self._rule, start, count=self._rule.counts_tokens)
+            if self._due(sizes.at(start, n), Measured(), times=4):
+                return start
+            grid *= 2
+        return first
 
     def _anchored(self, mark: Mark) -> int | None:
         """Return the tokens of the view by the provider's own count, as far as it goes."""
@@ -125,11 +148,14 @@ class Reducer:
         reported = anchor.tokens - self._draft.request.limits.overhead
         return max(1, reported) + self._sizes.between(max(anchor.messages, self._base), n)
 
-    def _advance(self, boundary: int, at: int, point: int, anchored: int | None) -> int:
+    def _after(self, boundary: int, at: int) -> Measured:
+        """Return how large the view was right after the last reduction."""
+        return self._sizes.at(boundary, at) if at > boundary else Measured()
+
+    def _advance(self, boundary: int, after: Measured, point: int, anchored: int | None) -> int:
         size = self._sizes.at(boundary, point)
         if anchored is not None:
             size = Measured(anchored, size.messages, size.turns)
-        after = self._sizes.at(boundary, at) if at > boundary else Measured()
         if not self._due(size, after):
             return boundary
         last = self._history.latest(point)
@@ -137,9 +163,12 @@ class Reducer:
             return boundary
         return self._past_reasoning(self._sizes.keeping(boundary, last, point), last, point) or boundary
 
-    def _due(self, size: Measured, after: Measured) -> bool:
+    def _due(self, size: Measured, after: Measured, times: int = 1) -> bool:
         return any(
-            all(self._reached(getattr(size, unit), amount, getattr(after, unit)) for unit, amount in clause)
+            all(
+                self._reached(getattr(size, unit), times * amount, getattr(after, unit))
+                for unit, amount in clause
+            )
             for clause in self._rule.trigger
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any, ClassVar
 
@@ -57,7 +58,7 @@ class Entities(Policy):
         check_count(self.every, "every", least=1)
         check_count(self.limit, "limit", least=16)
 
-    @property
+    @cached_property
     def text_fingerprint(self) -> str:
         """Stands for the settings that decide what is found."""
         return fingerprint("entities", repr(self.prompt), repr(self.language))
@@ -68,7 +69,7 @@ class Entities(Policy):
         history = draft.history
         boundary = self._boundary(draft, base.boundary)
         if boundary == 0:
-            return base.sealed(history)
+            return base
         key = base.digest_up_to(history, boundary)
         answer = self._answer(draft, key)
         if isinstance(answer, Known):
@@ -78,13 +79,13 @@ class Entities(Policy):
                 generation=base.generation + further, boundary=boundary, at=len(history),
                 key=key if base.key else b"",
             )  # fmt: skip
-            return made.sealed(history) if further else replace(base, wait=0, failures=0)
+            return made if further else replace(base, wait=0, failures=0)
         older = self._answer(draft, base.covered(history)) if base.boundary else None
         if isinstance(older, Known):
             self._note(draft, older)
         if answer is None and not cooling(base, len(history)):
             draft.needs.append(self._need(draft, base, boundary, key, older))
-        return failed(base, len(history)) if isinstance(answer, Failed) else base.sealed(history)
+        return failed(base, len(history)) if isinstance(answer, Failed) else base
 
     def _boundary(self, draft: Draft, boundary: int) -> int:
         """Return up to where facts are known or due: whole turns that are over, some at a time."""

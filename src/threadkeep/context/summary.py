@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from threadkeep.context.cooling import cooling, failed
@@ -91,7 +92,7 @@ class Summarising(Policy):
         """Whether the model is to be given the recall tools."""
         return self.recall
 
-    @property
+    @cached_property
     def text_fingerprint(self) -> str:
         """Stands for the settings that decide what a summary is; the trigger and the model do not."""
         settings = (self.limit, self.pins, self.facts, self.prompt, self.language, self.wording)
@@ -219,7 +220,7 @@ class _Stage:
             self._rule = replace(self._rule, block=tokens)
         cut = Reducer(self._draft, self._rule, self._mark).cut()
         if cut.boundary <= self._rule.start:
-            return Mark(start=self._rule.start).sealed(self._history)
+            return Mark(start=self._rule.start)
         if self._old is not None and cut.boundary == self._old.boundary:
             self._place(cut, self._text)
             return replace(self._old, wait=0, failures=0)
@@ -236,8 +237,8 @@ class _Stage:
                 generation=cut.generation, start=self._rule.start, boundary=cut.boundary, at=cut.at,
                 key=key if base.key else b"",
             )  # fmt: skip
-            return mark.sealed(self._history)
-        mark = self._mark or Mark(start=self._rule.start).sealed(self._history)
+            return mark
+        mark = self._mark or Mark(start=self._rule.start)
         if answer is None and not cooling(mark, len(self._history)):
             self._draft.needs.append(self._need(base, cut.boundary, key))
         self._fall_back()

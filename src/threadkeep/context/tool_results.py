@@ -83,7 +83,7 @@ class ToolResults(Policy):
         if cut.boundary:
             draft.strip(candidates[0] if candidates else 0, cut.at)
             draft.advanced = draft.advanced or cut.advanced
-        return Mark(generation=cut.generation, boundary=cut.boundary, at=cut.at).sealed(history)
+        return Mark(generation=cut.generation, boundary=cut.boundary, at=cut.at)
 
     def _clears(self, message: BaseMessage) -> bool:
         return message.name not in self.exclude

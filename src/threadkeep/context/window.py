@@ -110,7 +110,7 @@ def cut_away(draft: Draft, rule: Rule, mark: Mark | None, policy: str) -> Mark:
     hide_older(draft, rule, cut, policy)
     return Mark(
         generation=cut.generation, start=rule.start, boundary=cut.boundary if cut.generation else 0, at=cut.at
-    ).sealed(draft.history)
+    )
 
 
 def hide_older(draft: Draft, rule: Rule, cut: Cut, policy: str) -> None:
