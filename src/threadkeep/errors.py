@@ -3,6 +3,7 @@
 ThreadkeepError
 ├── ConfigurationError (ValueError)      a URL or an option that cannot be used
 │   └── MissingExtra (ImportError)       an optional dependency is not installed
+├── InvalidMessages (ValueError)         messages to import are not in a form that is known
 ├── InvalidThreadId (ValueError)         a thread id that is empty, too long or of another type
 ├── MemoryClosed (RuntimeError)          the memory was closed
 ├── NotFound (LookupError)
@@ -62,6 +63,10 @@ class ConfigurationError(ThreadkeepError, ValueError):
 
 class MissingExtra(ConfigurationError, ImportError):
     """An optional dependency is not installed; the message holds the install line."""
+
+
+class InvalidMessages(ThreadkeepError, ValueError):
+    """Messages to import are not in a form that is known; fields `index`, `found` and `expected`."""
 
 
 class InvalidThreadId(ThreadkeepError, ValueError):

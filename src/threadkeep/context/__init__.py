@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threadkeep.context.budget import Budget
 from threadkeep.context.buffer import Buffer
 from threadkeep.context.compose import Compose
 from threadkeep.context.custom import policy
@@ -23,6 +24,7 @@ from threadkeep.context.window import Window
 
 __all__ = [
     "RULES",
+    "Budget",
     "Buffer",
     "Compose",
     "Entities",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
 from threadkeep.engine.cache import Item, ListVersion, Spine, ThreadCache
 from threadkeep.ids import pack_message_id
@@ -350,26 +350,3 @@ def _common(left: list[Any], right: list[Any]) -> int:
     if left[:shortest] == right[:shortest]:
         return shortest
     return next(n for n in range(shortest) if left[n] != right[n])
-
-
-def reported_usage(message: BaseMessage) -> tuple[str | None, list[int]] | None:
-    """Return the model and the tokens that a provider reported with an AI message.
-
-    Tokens are input, output, cache read, cache write, reasoning. Anthropic reports cache writes by
-    lifetime (`ephemeral_5m_input_tokens`), and then `cache_creation` is 0.
-    """
-    if not isinstance(message, AIMessage) or not message.usage_metadata:
-        return None
-    usage: Any = message.usage_metadata
-    inputs = usage.get("input_token_details") or {}
-    outputs = usage.get("output_token_details") or {}
-    lifetimes = sum(v for k, v in inputs.items() if k.startswith("ephemeral_") and isinstance(v, int))
-    model = message.response_metadata.get("model_name") or message.response_metadata.get("model")
-    tokens = [
-        usage.get("input_tokens") or 0,
-        usage.get("output_tokens") or 0,
-        inputs.get("cache_read") or 0,
-        (inputs.get("cache_creation") or 0) or lifetimes,
-        outputs.get("reasoning") or 0,
-    ]
-    return (model if isinstance(model, str) else None), tokens
