@@ -63,10 +63,10 @@ _CALL_KEYS: Final = ("name", "args", "id", "type")
 _MISSING: Final = object()
 
 # Slots of BaseModel, set directly: 50 ns each instead of pydantic's own __setattr__.
-_set_dict = BaseModel.__dict__["__dict__"].__set__
-_set_fields = BaseModel.__dict__["__pydantic_fields_set__"].__set__
-_set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
-_set_private = BaseModel.__dict__["__pydantic_private__"].__set__
+set_dict = BaseModel.__dict__["__dict__"].__set__
+set_fields = BaseModel.__dict__["__pydantic_fields_set__"].__set__
+set_extra = BaseModel.__dict__["__pydantic_extra__"].__set__
+set_private = BaseModel.__dict__["__pydantic_private__"].__set__
 
 
 class MessageCodec:
@@ -188,10 +188,10 @@ def new_model(
 ) -> Any:
     """Return a Pydantic model of these parts, without validation."""
     model = object.__new__(cls)
-    _set_dict(model, values)
-    _set_fields(model, given)
-    _set_extra(model, extra)
-    _set_private(model, private)
+    set_dict(model, values)
+    set_fields(model, given)
+    set_extra(model, extra)
+    set_private(model, private)
     return model
 
 

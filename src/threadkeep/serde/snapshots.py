@@ -9,9 +9,13 @@ from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
 
-from threadkeep.serde.messages import new_model
+from threadkeep.serde.messages import set_dict as _set_dict
+from threadkeep.serde.messages import set_extra as _set_extra
+from threadkeep.serde.messages import set_fields as _set_fields
+from threadkeep.serde.messages import set_private as _set_private
 
 _ATOMIC: Final = frozenset({type(None), bool, int, float, str, bytes})
+_new: Final = object.__new__
 _state: Final = attrgetter("__class__", "__dict__", "__pydantic_extra__", "__pydantic_private__")
 
 
@@ -21,13 +25,13 @@ class Snapshot:
     `values` is the copy of the message's `__dict__`, for those who compare many at once.
     """
 
-    __slots__ = ("fields_set", "mutable", "state", "values")
+    __slots__ = ("fields_set", "parts", "state", "values")
 
-    mutable: list[tuple[str, Any]] | None
+    parts: _Parts | None
 
     def __init__(self, message: BaseMessage) -> None:
         cls, values, extra, private = _state(message)
-        self.mutable = None
+        self.parts = None
         self.values: dict[str, Any] = _copy_dict(values)
         self.state = (cls, self.values, _copy(extra), _copy(private))
         self.fields_set = message.__pydantic_fields_set__.copy()
@@ -43,7 +47,7 @@ def owned_snapshot(message: BaseMessage) -> Snapshot:
     taken = Snapshot.__new__(Snapshot)
     taken.state = _state(message)
     taken.values = taken.state[1]
-    taken.mutable = None
+    taken.parts = None
     taken.fields_set = message.__pydantic_fields_set__
     return taken
 
@@ -65,24 +69,40 @@ def copy_of(snapshot: Snapshot, message_id: str | None = None) -> BaseMessage:
 
     A `message_id` that is not None replaces the id.
     """
-    cls, stored, extra, private = snapshot.state
-    mutable = snapshot.mutable
-    if mutable is None:
-        mutable = [(name, item) for name, item in stored.items() if type(item) not in _ATOMIC]
-        snapshot.mutable = mutable
+    parts = snapshot.parts
+    if parts is None:
+        parts = snapshot.parts = _parts(snapshot)
+    cls, stored, dicts, lists, others, extra, private = parts
     values = stored.copy()
-    for name, item in mutable:
+    for name in dicts:
+        values[name] = {}
+    for name in lists:
+        values[name] = []
+    for name, item in others:
         values[name] = _copy(item)
     given = snapshot.fields_set.copy()
     if message_id is not None:
         values["id"] = message_id
         given.add("id")
-    if extra:
-        extra = _copy(extra)
-    elif extra is not None:
-        extra = {}
-    message: BaseMessage = new_model(cls, values, given, extra, _copy(private))
+    message: BaseMessage = _new(cls)
+    _set_dict(message, values)
+    _set_fields(message, given)
+    _set_extra(message, extra if extra is None else _copy_dict(extra) if extra else {})
+    _set_private(message, private if private is None else _copy(private))
     return message
+
+
+_Parts = tuple[type, dict[str, Any], list[str], list[str], list[tuple[str, Any]], Any, Any]
+
+
+def _parts(snapshot: Snapshot) -> _Parts:
+    """Return a snapshot as it is copied: its class and values, and which of these are empty or hold something."""
+    cls, stored, extra, private = snapshot.state
+    dicts = [name for name, item in stored.items() if type(item) is dict and not item]
+    lists = [name for name, item in stored.items() if type(item) is list and not item]
+    done = {*dicts, *lists}
+    others = [(name, item) for name, item in stored.items() if type(item) not in _ATOMIC and name not in done]
+    return cls, stored, dicts, lists, others, extra, private
 
 
 def _copy(value: Any) -> Any:
