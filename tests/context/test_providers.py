@@ -94,6 +94,12 @@ def test_what_is_not_known_is_generic() -> None:
     assert (provider_of(None), model_name(None), context_window(None)) == ("generic", None, None)
 
 
+def test_the_local_models_name_is_the_one_in_its_traces() -> None:
+    from threadkeep.adapters.local import LocalChat
+
+    assert model_name(LocalChat()) == "SmolLM2-135M-Instruct"
+
+
 def test_the_window_is_the_profiles_else_the_price_datas() -> None:
     profiled = GenericFakeChatModel(messages=iter([]), profile={"max_input_tokens": 4321})
     assert context_window(profiled) == 4321

@@ -12,6 +12,7 @@ from threadkeep.context.limits import Limits
 from threadkeep.context.marks import State
 from threadkeep.context.media import Media
 from threadkeep.context.offload import Offload
+from threadkeep.context.parsing import parse_policy, policy_text
 from threadkeep.context.plan import Need, Plan, Reason, Request, View
 from threadkeep.context.policy import Policy
 from threadkeep.context.remembering import Entities
@@ -46,7 +47,9 @@ __all__ = [
     "View",
     "Violation",
     "Window",
+    "parse_policy",
     "policy",
+    "policy_text",
     "repair",
     "validate",
 ]

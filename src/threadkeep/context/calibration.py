@@ -3,7 +3,8 @@
 Each reported call gives one equation: the cold estimates of its scripts, each times that script's factor, add up to the
 reported input tokens. The last dozen calls of a model are kept and solved for the logarithms of the factors, by least
 squares of the relative error with a prior around 1, so that three calls are enough and a script that hardly occurred
-stays near its cold estimate. Calls that do not fit the others lose their weight (Cauchy's), so that one wrong report
+stays near its cold estimate. For a model whose tokenizer is not known by its name, every known family is tried, and the
+one that the calls fit is taken. Calls that do not fit the others lose their weight (Cauchy's), so that one wrong report
 does no harm.
 """
 
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from threadkeep.context.families import profiles
 from threadkeep.context.providers import model_name
 from threadkeep.context.scripts import SCRIPTS
 
@@ -32,9 +34,21 @@ _NOISE: Final = 0.05
 """Relative deviation of a call's text from its script's average."""
 _MARGIN: Final = 0.05
 """What a calibrated estimate is raised by, so that it errs high."""
-_ROUNDS: Final = 12
+_ROUNDS: Final = 8
+
+_DOUBT: Final = 3.0
+"""By how much another family must fit better than the one that a model's name says."""
 
 Call = tuple[dict[str, float], int]
+
+
+class _Solved(NamedTuple):
+    calls: Sequence[Call]
+    factors: dict[str, float]
+    known: frozenset[str]
+
+
+_NOTHING: Final = _Solved((), {}, frozenset())
 
 
 class Calibration:
@@ -42,7 +56,7 @@ class Calibration:
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[Call, ...]] = {}
-        self._solved: dict[str, tuple[tuple[Call, ...], dict[str, float]]] = {}
+        self._solved: dict[str, _Solved] = {}
 
     def learn(self, model: Any, counts: Mapping[str, float], reported: int) -> bool:
         """Take in one reported call; False where the report is no plausible count of this input.
@@ -62,19 +76,26 @@ class Calibration:
         return True
 
     def factor(self, model: Any, script: str) -> float:
-        """Return what a script's cold estimate is multiplied by; 1.0 where too little was reported yet."""
+        """Return what a script's cold estimate is multiplied by; 1.0 where nothing was reported yet."""
         return self.factors(model).get(script, 1.0)
 
     def factors(self, model: Any) -> dict[str, float]:
-        """Return the factors of the scripts that enough reported calls of a model contained."""
+        """Return the factors by script that the reported calls of a model lead to."""
+        return dict(self._solution(model).factors)
+
+    def known(self, model: Any) -> frozenset[str]:
+        """Return the scripts that enough reported calls of a model contained: their estimates are `calibrated`."""
+        return self._solution(model).known
+
+    def _solution(self, model: Any) -> _Solved:
         name = _key(model)
         calls = self._calls.get(name, ())
         if not calls:
-            return {}
-        known = self._solved.get(name)
-        if known is None or known[0] is not calls:
-            known = self._solved[name] = calls, _solve(calls)
-        return known[1]
+            return _NOTHING
+        solved = self._solved.get(name)
+        if solved is None or solved.calls is not calls:
+            solved = self._solved[name] = _solve(calls, profiles(name))
+        return solved
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` takes: plain lists, mappings, texts and numbers, under 2 KB a model."""
@@ -123,25 +144,44 @@ def _shortened(calls: tuple[Call, ...]) -> tuple[Call, ...]:
     return calls[1:]
 
 
-def _solve(calls: Sequence[Call]) -> dict[str, float]:
+def _solve(calls: Sequence[Call], candidates: Sequence[Mapping[str, float]]) -> _Solved:
+    """Solve for the factors with each candidate in turn, and keep the one that the calls fit best."""
+    names = [script for script in SCRIPTS if any(script in counts for counts, _ in calls)]
+    rows = [[counts.get(script, 0.0) / reported for script in names] for counts, reported in calls]
+    best: tuple[float, list[float], Mapping[str, float]] | None = None
+    for candidate in candidates:
+        priors = [_PRIOR + math.log(candidate.get(script, 1.0)) for script in names]
+        logs = list(priors)
+        for _ in range(_ROUNDS):
+            logs = _step(rows, logs, priors)
+        # The family that the name says comes first, and only calls that clearly contradict it take another.
+        cost = _misfit(rows, logs, priors) + (_DOUBT if best is not None else 0.0)
+        if best is None or cost < best[0]:
+            best = cost, logs, candidate
+    assert best is not None
+    _, logs, candidate = best
+    unseen = dict(candidate) if len(calls) >= ENOUGH else {}
+    found = {name: math.exp(log) * (1.0 + _MARGIN) for name, log in zip(names, logs, strict=True)}
     spoken = [_speaking(call) for call in calls]
-    scripts = [script for script in SCRIPTS if any(script in counts for counts, _ in calls)]
-    logs = [_PRIOR] * len(scripts)
-    rows = [[counts.get(script, 0.0) / reported for script in scripts] for counts, reported in calls]
-    for _ in range(_ROUNDS):
-        logs = _step(rows, logs)
-    return {
-        script: min(_CEILING, max(_FLOOR, math.exp(log) * (1.0 + _MARGIN)))
-        for script, log in zip(scripts, logs, strict=True)
-        if sum(script in one for one in spoken) >= ENOUGH
-    }
+    known = frozenset(name for name in names if sum(name in one for one in spoken) >= ENOUGH)
+    bounded = {name: min(_CEILING, max(_FLOOR, factor)) for name, factor in {**unseen, **found}.items()}
+    return _Solved(calls, bounded, known)
 
 
-def _step(rows: Sequence[Sequence[float]], logs: Sequence[float]) -> list[float]:
+def _misfit(rows: Sequence[Sequence[float]], logs: Sequence[float], priors: Sequence[float]) -> float:
+    """Return what a solution costs: how far the calls lie from it, and it from what was expected."""
+    cost = sum(((log - prior) / _SPREAD) ** 2 for log, prior in zip(logs, priors, strict=True))
+    for row in rows:
+        error = 1.0 - sum(share * math.exp(log) for share, log in zip(row, logs, strict=True))
+        cost += 9.0 * math.log1p((error / (3.0 * _NOISE)) ** 2)
+    return cost
+
+
+def _step(rows: Sequence[Sequence[float]], logs: Sequence[float], priors: Sequence[float]) -> list[float]:
     """Take one step of Gauss and Newton towards the factors' logarithms."""
     size = len(logs)
     matrix = [[0.0] * size for _ in range(size)]
-    target = [(_PRIOR - log) / _SPREAD**2 for log in logs]
+    target = [(prior - log) / _SPREAD**2 for prior, log in zip(priors, logs, strict=True)]
     for index in range(size):
         matrix[index][index] = 1.0 / _SPREAD**2
     for row in rows:

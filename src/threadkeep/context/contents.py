@@ -90,24 +90,29 @@ def _plain(message: BaseMessage) -> BaseMessage | None:
 
 def _answer(message: AIMessage, provider: str, calls: bool) -> AIMessage | None:
     if isinstance(message.content, str):
-        return _plain_answer(message, message.content, calls)
+        return _plain_answer(message, message.content, provider, calls)
     blocks = _blocks(message.content, message, provider)
     kept = message.content if blocks is None else blocks
-    if not calls and not any(_says_something(block) for block in kept):
+    if not calls and not any(_says_something(block) for block in kept) and not _speaks(message, provider):
         return None
     if blocks is None:
         return message
     return message.model_copy(update={"content": blocks})
 
 
-def _plain_answer(message: AIMessage, content: str, calls: bool) -> AIMessage | None:
+def _plain_answer(message: AIMessage, content: str, provider: str, calls: bool) -> AIMessage | None:
     says = bool(content.strip())
-    if not says and not calls and not message.additional_kwargs.get("audio"):
+    if not says and not calls and not _speaks(message, provider):
         return None
     if message.response_metadata.get("output_version") == "v1":
         # The packages take the content for blocks, and raise on a text.
         return message.model_copy(update={"content": [{"type": "text", "text": content}] if says else []})
     return message if says or not content else message.model_copy(update={"content": ""})
+
+
+def _speaks(message: AIMessage, provider: str) -> bool:
+    """Say whether a message is an answer in OpenAI's audio, which is sent back by its id."""
+    return provider in ("openai", "generic") and bool(message.additional_kwargs.get("audio"))
 
 
 def _says_something(block: Any) -> bool:
@@ -191,7 +196,7 @@ def _may_return_to_anthropic(block: dict[str, Any], kind: str, message: AIMessag
     foreign = is_foreign(message, "anthropic")
     standard = message.response_metadata.get("output_version") == "v1"
     if kind == "redacted_thinking" or kind == "thinking":
-        own = owner(message) == "anthropic" or bool(block.get("signature")) or kind == "redacted_thinking"
+        own = owner(message) == "anthropic" or bool(block.get("signature") or block.get("data"))
         return own and not foreign
     if kind in _STANDARD:
         return standard and (not foreign or kind in ("tool_call", "invalid_tool_call"))

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from threadkeep.context import scripts
 from threadkeep.context.scripts import FEATURES
 
 # One row per entry of `scripts.FEATURES`; columns: o200k, cl100k, qwen, qwen3, deepseek, small.
@@ -61,12 +62,16 @@ MESSAGE, CALL = 4.0, 8.0
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How a family of models counts: tokens per feature of a text, and what it adds when tools are bound."""
+    """How a family of models counts: tokens per feature of a text, and what it adds when tools are bound.
+
+    `certain` says that the tokenizer is one of those in the table, not a guess by its name.
+    """
 
     name: str
     rates: tuple[float, ...]
     tools: float = 0.0
     media: str = "openai"
+    certain: bool = False
 
 
 def _family(
@@ -74,7 +79,7 @@ def _family(
 ) -> Family:
     place = _COLUMNS.index(column)
     rates = tuple(_TABLE[feature][place] * scale for feature, _ in FEATURES)
-    return Family(name or column, rates, tools, media)
+    return Family(name or column, rates, tools, media, certain=not name)
 
 
 def _highest(name: str, scale: float, *columns: str, tools: float = 0.0, media: str = "openai") -> Family:
@@ -83,7 +88,9 @@ def _highest(name: str, scale: float, *columns: str, tools: float = 0.0, media: 
     return Family(name, tuple(map(max, *rows)), tools, media)
 
 
+_NAMES: Final = tuple(feature for feature, _ in FEATURES)
 _O200K: Final = _family("o200k")
+_UNKNOWN: Final = _family("o200k", "unknown")
 _BY_NAME: Final[tuple[tuple[str, Family], ...]] = (
     # Claude's tokenizer is not published; its prose is a tenth to a fifth longer than cl100k's. With tools its API adds
     # a system prompt of 346 tokens (Anthropic's documentation of tool use, "Pricing").
@@ -96,6 +103,9 @@ _BY_NAME: Final[tuple[tuple[str, Family], ...]] = (
     ("gpt-4.", _O200K),
     ("gpt-4-1", _O200K),
     ("gpt-4", _family("cl100k")),
+    ("gpt-5", _O200K),
+    ("gpt-oss", _O200K),
+    ("o200k", _O200K),
     ("gpt2", _family("small")),
     ("gpt-2", _family("small")),
     ("davinci", _family("small")),
@@ -118,7 +128,42 @@ _BY_NAME: Final[tuple[tuple[str, Family], ...]] = (
 )
 
 
+_TYPICAL: Final[Mapping[str, Mapping[str, float]]] = {
+    scripts.LATIN: {"common": 0.45, "english words": 0.55, "english letters": 3.0},
+    scripts.EUROPEAN: {"foreign words": 1.0, "foreign letters": 6.0},
+    scripts.DIGITS: {"digits": 3.0, "numbers": 1.0},
+    scripts.SYMBOLS: {"punctuation": 1.5, "punctuation runs": 1.0},
+    scripts.SPACE: {"newlines": 1.0, "double spaces": 1.0},
+    **{
+        script: {script: 1.0}
+        for script in (
+            scripts.CYRILLIC, scripts.GREEK, scripts.HAN, scripts.KANA, scripts.HANGUL, scripts.THAI, scripts.ARABIC,
+            scripts.HEBREW, scripts.INDIC, scripts.OTHER,
+        )
+    },
+}  # fmt: skip
+"""What a word, a number or a character of a script consists of when families are compared."""
+
+
+def profiles(name: str | None) -> tuple[Mapping[str, float], ...]:
+    """Return by how much the tokens of each script may differ from those of the family that a model's name says.
+
+    For a name that says the tokenizer there is one profile, without a difference. For others there is one more for each
+    column of the table, so that a calibration can try which of them the reported calls fit.
+    """
+    own = family_of(name)
+    return ({},) if own.certain else ({}, *(_beside(own, _family(column)) for column in _COLUMNS))
+
+
+def _beside(own: Family, other: Family) -> Mapping[str, float]:
+    mine, theirs = (dict(zip(_NAMES, family.rates, strict=True)) for family in (own, other))
+    return {
+        script: sum(theirs[f] * n for f, n in parts.items()) / sum(mine[f] * n for f, n in parts.items())
+        for script, parts in _TYPICAL.items()
+    }
+
+
 def family_of(name: str | None) -> Family:
     """Return the family of a model by its name; that of o200k for a name that says nothing."""
     lower = (name or "").lower()
-    return next((family for part, family in _BY_NAME if part in lower), _O200K)
+    return next((family for part, family in _BY_NAME if part in lower), _UNKNOWN)

@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from threadkeep.context.calls import CALL_BLOCKS, call_ids
+from threadkeep.context.calls import CALL_BLOCKS, block_call_id, call_blocks, call_ids
 from threadkeep.context.contents import is_blank, is_foreign
 from threadkeep.context.reasoning import is_reasoning
 
@@ -109,12 +109,8 @@ def item_ids(block: Any) -> tuple[str, ...]:
 
 def _last_item(message: AIMessage, content: list[Any]) -> int:
     """Return the place of the last block that reasoning can have led to; calls in `tool_calls` alone come after all."""
-    in_content = {block.get("call_id") or block.get("id") for block in content if _is_call(block)}
+    in_content = {block_call_id(block) for block in call_blocks(message)}
     if set(call_ids(message)) - in_content:
         return len(content)
     places = [at for at, block in enumerate(content) if not is_reasoning(block) and not is_blank(block)]
     return max(places, default=-1)
-
-
-def _is_call(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") in CALL_BLOCKS

@@ -110,7 +110,7 @@ def block_args(block: dict[str, Any]) -> Any:
         return block.get("action") or {}
     key = {"tool_use": "input", "function_call": "arguments"}.get(block["type"], "args")
     args = block.get(key)
-    if not args and block.get("partial_json"):
+    if not args and block["type"] == "tool_use" and block.get("partial_json"):
         args = block["partial_json"]
     if not isinstance(args, str):
         return {} if args is None else args
@@ -119,6 +119,19 @@ def block_args(block: dict[str, Any]) -> Any:
     except ValueError:
         return args
     return parsed if isinstance(parsed, dict) else args
+
+
+def agrees(block: dict[str, Any], args: dict[str, Any]) -> bool:
+    """Say whether a block of a call has these arguments."""
+    if block["type"] == "custom_tool_call":
+        return bool(block.get("input") == custom_input(args))
+    return bool(block_args(block) == args)
+
+
+def custom_input(args: dict[str, Any]) -> str:
+    """Return the text that a custom tool is called with: the one argument, or all of them where it was edited."""
+    found = args.get("__arg1") if set(args) == {"__arg1"} else None
+    return found if isinstance(found, str) else json.dumps(args, ensure_ascii=False)
 
 
 class _Naming:

@@ -71,8 +71,17 @@ def model_name(model: Any) -> str | None:
         if isinstance(name, str) and name:
             return name.removeprefix("models/")
     settings = getattr(model, "_default_config", None)
-    name = settings.get("model") if isinstance(settings, Mapping) else None
-    return _bare(name)[1] if isinstance(name, str) else None
+    name = settings.get("model") if isinstance(settings, Mapping) else _traced_name(model)
+    return _bare(name)[1] or None if isinstance(name, str) else None
+
+
+def _traced_name(model: Any) -> Any:
+    """Return the name that a chat model gives to LangChain's traces, for classes that keep it elsewhere."""
+    params = getattr(model, "_get_ls_params", None)
+    try:
+        return params().get("ls_model_name") if callable(params) else None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
 
 
 def provider_of(model: Any, tools: Sequence[Any] = ()) -> Provider:

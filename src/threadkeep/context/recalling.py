@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import log
 from typing import Final
 
@@ -75,11 +76,12 @@ def read(history: History, reference: str, *, limit: int, count: Callable[[str],
     page = max(1, int(parsed[4] or 1)) if parsed else 1
     bare = reference.strip().partition("#")[0]
     shown = [_entry(m) for m in history.messages[place[0] : place[1]] if not is_own(m)]
-    pages = _pages("\n".join(shown), max(16, limit - 48), count)
-    if page > len(pages):
-        return Passage(text=f"{bare} has {len(pages)} pages.", references=(bare,), found=False)
-    more = f'\n[page {page} of {len(pages)}; the next is "{bare}#{page + 1}"]' if page < len(pages) else ""
-    return Passage(text=pages[page - 1] + more, references=(bare,))
+    pages = islice(_pages("\n".join(shown), max(16, limit - 48), count), page - 1, page + 1)
+    text = next(pages, None)
+    if text is None:
+        return Passage(text=f"{bare} has no page {page}.", references=(bare,), found=False)
+    more = "" if next(pages, None) is None else f'\n[page {page}; it goes on with "{bare}#{page + 1}"]'
+    return Passage(text=text + more, references=(bare,))
 
 
 def search(history: History, query: str, *, limit: int, count: Callable[[str], int]) -> Passage:
@@ -162,16 +164,14 @@ def _role(message: BaseMessage) -> str:
     return "tool" if is_tool(message) else "assistant"
 
 
-def _pages(text: str, limit: int, count: Callable[[str], int]) -> list[str]:
+def _pages(text: str, limit: int, count: Callable[[str], int]) -> Iterator[str]:
     """Cut a text into pages that fit, at the end of a line where there is one."""
-    pages: list[str] = []
     while text:
         size = _fitting(text, limit, count)
         line = text.rfind("\n", size // 2, size)
         size = line + 1 if line > 0 and size < len(text) else size
-        pages.append(text[:size].rstrip("\n"))
+        yield text[:size].rstrip("\n")
         text = text[size:]
-    return pages or [""]
 
 
 def _fitting(text: str, limit: int, count: Callable[[str], int]) -> int:

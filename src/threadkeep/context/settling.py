@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from threadkeep.context.calls import CALL_BLOCKS, block_call_id
-from threadkeep.context.pairing import Slot, block_args
+from threadkeep.context.pairing import Slot, agrees, custom_input
 
 _ID_MAPS = ("__gemini_function_call_thought_signatures__", "__openai_function_call_ids__")
 # What the packages send where `tool_calls` is empty, so that calls edited away would come back.
@@ -25,8 +25,9 @@ def settled(message: AIMessage, slots: list[Slot], *, promote: bool = False) -> 
     With `promote`, calls whose arguments did not parse become calls without arguments, for packages that drop them.
     """
     update: dict[str, Any] = {}
-    valid = [_entry(slot) if slot.valid else _promoted(slot) for slot in slots if slot.valid or promote]
-    invalid = [_entry(slot) for slot in slots if not slot.valid and not promote]
+    slots = [_promoted(slot) for slot in slots] if promote else slots
+    valid = [_entry(slot) for slot in slots if slot.valid]
+    invalid = [_entry(slot) for slot in slots if not slot.valid]
     if valid != message.tool_calls:
         update["tool_calls"] = valid
     if invalid != message.invalid_tool_calls:
@@ -48,8 +49,16 @@ def _entry(slot: Slot) -> dict[str, Any]:
     return {**entry, "args": entry.get("args") or ""}
 
 
-def _promoted(slot: Slot) -> dict[str, Any]:
-    return {"name": slot.name, "args": {}, "id": slot.id, "type": "tool_call"}
+def _promoted(slot: Slot) -> Slot:
+    if slot.valid:
+        return slot
+    call: dict[str, Any] = {
+        "name": slot.call.get("name"),
+        "args": {},
+        "id": slot.call.get("id"),
+        "type": "tool_call",
+    }
+    return Slot(call=call, valid=True, id=slot.id, name=slot.name)
 
 
 def _content(content: list[Any], slots: list[Slot]) -> list[Any] | None:
@@ -78,7 +87,7 @@ def _block(block: dict[str, Any], slot: Slot) -> dict[str, Any]:
         update[CALL_BLOCKS[block["type"]]] = slot.id
     if block["type"] != "computer_call" and block.get("name") != slot.name:
         update["name"] = slot.name
-    if slot.valid and block_args(block) != slot.call.get("args"):
+    if slot.valid and not agrees(block, slot.call["args"]):
         update.update(_args(block, slot.call["args"]))
     return {**block, **update} if update else block
 
@@ -91,7 +100,7 @@ def _args(block: dict[str, Any], args: dict[str, Any]) -> dict[str, Any]:
     if block["type"] == "function_call":
         return {"arguments": json.dumps(args, ensure_ascii=False)}
     if block["type"] == "custom_tool_call":
-        return {"input": str(args.get("__arg1", ""))}
+        return {"input": custom_input(args)}
     if block["type"] == "computer_call":
         return {"action": args}
     extras = block.get("extras")

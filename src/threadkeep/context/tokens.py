@@ -73,7 +73,7 @@ class Counter:
         self._family = family_of(self._name)
         self._media = _media_rule(model, self._family.media)
         factors = calibration.factors(model) if calibration is not None else {}
-        self._known = frozenset(factors)
+        self._known = calibration.known(model) if calibration is not None else frozenset()
         self._factors = tuple(factors.get(script, 1.0) for script in SCRIPTS)
 
     @property

@@ -20,7 +20,7 @@ from threadkeep.context.calls import CALL_BLOCKS, block_call_id, call_blocks, is
 from threadkeep.context.contents import is_blank, is_foreign, owner
 from threadkeep.context.items import item_ids
 from threadkeep.context.ordering import CACHE_MARKS, cache_marks
-from threadkeep.context.pairing import TOOL_NAME, block_args
+from threadkeep.context.pairing import TOOL_NAME, agrees
 from threadkeep.context.reasoning import is_reasoning
 from threadkeep.context.rules import RULES
 from threadkeep.errors import ConfigurationError
@@ -215,9 +215,8 @@ def _agreeing(case: _Case) -> _Found:
 
 
 def _says(block: dict[str, Any], call: Any) -> bool:
-    name = block.get("name")
-    same_name = name == call["name"] or (name is None and block["type"] == "computer_call")
-    return same_name and bool(block_args(block) == call["args"])
+    same_name = block.get("name") == call["name"] or block["type"] == "computer_call"
+    return same_name and agrees(block, call["args"])
 
 
 def _names(case: _Case) -> _Found:
@@ -232,7 +231,7 @@ def _some_content(case: _Case) -> _Found:
         if isinstance(message, ToolMessage | RemoveMessage):
             continue
         content = message.content
-        nothing = content == [] or (isinstance(message, AIMessage) and not _substance(message))
+        nothing = not _substance(message) if isinstance(message, AIMessage) else content == []
         if nothing and not makes_calls(message):
             yield index, "no content, and no tool call"
 
@@ -365,7 +364,7 @@ def _thinking(case: _Case) -> _Found:
         kinds = [block.get("type") if isinstance(block, dict) else "text" for block in message.content]
         if not any(kind in _THINKING for kind in kinds):
             continue
-        if kinds[0] not in _THINKING:
+        if kinds[0] not in (*_THINKING, "reasoning"):
             yield index, "thinking does not stand first in its message"
         if not all(_is_claudes(block, message) for block in message.content):
             yield index, "thinking that is not Claude's own"

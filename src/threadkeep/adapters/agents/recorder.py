@@ -111,8 +111,9 @@ class Recorder(BaseCallbackHandler):
         self._warn()
 
     async def __aenter__(self) -> Recorder:
-        # Reading the price data takes a second, once in a process.
-        await asyncio.get_running_loop().run_in_executor(None, prices.price, "gpt-5", "openai", _ANY_TOKENS)
+        if not _PRICES.ready:
+            # Reading the price data takes up to a second, once in a process.
+            await asyncio.get_running_loop().run_in_executor(None, _PRICES.load)
         return self.__enter__()
 
     async def __aexit__(
@@ -282,7 +283,18 @@ class Recorder(BaseCallbackHandler):
         )
 
 
-_ANY_TOKENS = prices.Tokens(input=1, output=1)
+class _Prices:
+    """Whether the price data are at hand."""
+
+    ready = False
+
+    def load(self) -> None:
+        """Look a price up, which reads the data."""
+        prices.price("gpt-5", "openai", prices.Tokens(input=1, output=1))
+        self.ready = True
+
+
+_PRICES = _Prices()
 
 
 def recording(
