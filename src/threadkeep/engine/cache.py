@@ -33,11 +33,23 @@ class Item:
     exact, and they take a fraction of the memory of a copied message, so that the run's own messages
     stay close together. `snapshot` is made of them when a copy is asked for.
 
+    `entered` tells that its id may be in the thread's record already.
+
     `_print` stands for the attributes of an object that was found equal: seeing that they are the same
     takes a tenth of the time of encoding them again.
     """
 
-    __slots__ = ("_print", "_serde", "_snapshot", "body", "content", "message", "message_id", "number")
+    __slots__ = (
+        "_print",
+        "_serde",
+        "_snapshot",
+        "body",
+        "content",
+        "entered",
+        "message",
+        "message_id",
+        "number",
+    )
 
     def __init__(self, number: int, message: BaseMessage, serde: Serde, body: bytes | None) -> None:
         self.number = number
@@ -48,12 +60,13 @@ class Item:
         self._serde = serde
         self._snapshot = snapshot(message) if body is None else None
         self._print: int | None = None
+        self.entered = True
 
     def again(self, message: BaseMessage) -> Item:
         """Return the same item with another object, equal to what was stored, in its message's place."""
         other = Item.__new__(Item)
         other.number, other.message, other.message_id = self.number, message, message.id
-        other.content, other.body = self.content, self.body
+        other.content, other.body, other.entered = self.content, self.body, self.entered
         other._serde, other._snapshot, other._print = self._serde, self._snapshot, self._print
         return other
 

@@ -312,6 +312,7 @@ class Preparer:
             number = self._new(codec, message_id, body)
             cache.bodies[body] = number
         item = Item(number, message, self._serde, None if codec == packing.MESSAGE_REFS else body)
+        item.entered = message.id is not None and message.id in cache.by_message_id
         item.take_print()
         cache.add_item(item, 4 * len(body) + 400)
         self.new_messages.append(item)

@@ -104,7 +104,7 @@ def prepare_put(
         rows=rows,
         entered=entered,
         departed=departed,
-        all_new=cache.whole_record,
+        all_new=_enter(cache, [content for content, _ in entered]) and cache.whole_record,
         status=status,
         title=title,
         preview=preview,
@@ -213,6 +213,16 @@ def _body(names: Names, rows: NewRows, head: Head, parent: Head | None) -> bytes
 
 def _equal(left: Any, right: Any) -> bool:
     return type(left) is type(right) and bool(left == right)
+
+
+def _enter(cache: ThreadCache, numbers: list[int]) -> bool:
+    """Note that messages enter the record; tell whether none of them can have been in it before."""
+    new = True
+    for number in numbers:
+        item = cache.items[number]
+        new = new and not item.entered
+        item.entered = True
+    return new
 
 
 def _status(values: Mapping[str, Any]) -> int:
