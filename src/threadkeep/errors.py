@@ -15,6 +15,7 @@ ThreadkeepError
 ├── InUse (RuntimeError)                 deleting would break what still refers to it
 ├── BudgetExceeded (RuntimeError)        the next model call could take more than its budget has left
 ├── UnknownPrice (LookupError)           money is limited, and a model has no listed price
+├── ContextTooLarge (ValueError)         a model refused its input as too long, and a smaller one, too
 └── StorageError (OSError)
     ├── StorageBusy (TimeoutError)       a lock was not released in time
     ├── StorageFull                      no space left
@@ -26,6 +27,7 @@ ThreadkeepWarning (UserWarning)
 ├── DuplicateHistoryWarning              a run was given messages that its thread holds already
 ├── ChangedMessageWarning                a stored message was changed in place; the record was not
 ├── LedgerWarning                        a model call could not be recorded; the usage is incomplete
+├── MiddlewareOrderWarning               another middleware stands where it changes what was planned
 └── UnknownContextWindowWarning          a fraction was taken of an assumed context window
 """
 
@@ -122,6 +124,13 @@ class UnknownPrice(ThreadkeepError, LookupError):
     """A budget limits money, and a model has no listed price."""
 
 
+class ContextTooLarge(ThreadkeepError, ValueError):
+    """A model refused its input as too long, and what a policy made of it then as well.
+
+    Fields: `thread_id`, `model`, `tokens` and `reduced_tokens`, both estimates.
+    """
+
+
 class StorageError(ThreadkeepError, OSError):
     """The database could not do what was asked."""
 
@@ -164,6 +173,10 @@ class ChangedMessageWarning(ThreadkeepWarning):
 
 class LedgerWarning(ThreadkeepWarning):
     """A model call could not be recorded, so a thread's usage is incomplete."""
+
+
+class MiddlewareOrderWarning(ThreadkeepWarning):
+    """Another middleware stands between the context's and the model, where it changes or repeats planned calls."""
 
 
 class UnknownContextWindowWarning(ThreadkeepWarning):

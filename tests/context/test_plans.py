@@ -10,6 +10,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from threadkeep.context import (
     Buffer,
+    Entities,
+    HeadTail,
     History,
     Limits,
     Media,
@@ -76,7 +78,13 @@ def completed(policy: Policy, request: Request) -> tuple[Plan, dict[tuple[str, s
         )  # fmt: skip
         if not plan.needs:
             return plan, answers
-        answers.update({(need.fingerprint, need.key): text(need.covered) for need in plan.needs})
+        for need in plan.needs:
+            made = (
+                text(need.covered)
+                if need.kind == "summary" or need.local is None
+                else need.local(COUNTER.text)
+            )
+            answers[need.fingerprint, need.key] = made
     raise AssertionError("a plan needed more than it should")
 
 
@@ -247,12 +255,7 @@ def test_search_finds_rare_words_and_not_what_recall_returned() -> None:
     messages = [
         *chat(5),
         HumanMessage("Мой шкафчик — 4711, рядом с воротами.", id="ru"),
-        AIMessage(
-            "",
-            tool_calls=[
-                {"name": "search_history", "args": {"query": "4711"}, "id": "s", "type": "tool_call"}
-            ],
-        ),
+        AIMessage("", tool_calls=[recall]),
         ToolMessage("ru: 4711", tool_call_id="s", name="search_history"),
         HumanMessage("我的工号是A1023", id="zh"),
     ]
@@ -288,14 +291,25 @@ def test_only_messages_that_left_the_view_may_leave_the_state() -> None:
     assert None not in removable
 
 
-def test_after_a_rewrite_planning_goes_on_where_it_was() -> None:
-    policy = SummaryBuffer(trigger=("messages", 8), keep=3)
-    messages = [SystemMessage("Be brief.", id="s"), *chat(6)]
+REWRITABLE = [
+    Window(messages=8),
+    SummaryBuffer(trigger=("messages", 8), keep=3),
+    HeadTail(head=1, tail=3),
+    Offload(trigger=("messages", 8), keep=3),
+    Entities(every=1) | SummaryBuffer(trigger=("messages", 9), keep=3),
+]
+
+
+@pytest.mark.parametrize("system", [True, False])
+@pytest.mark.parametrize("policy", REWRITABLE, ids=[one.name for one in REWRITABLE])
+def test_after_a_rewrite_planning_goes_on_where_it_was(policy: Policy, system: bool) -> None:
+    messages = [*([SystemMessage("Be brief.")] if system else []), *chat(6)]
     for number, message in enumerate(messages):
         message.id = f"m{number}"
     plan, answers = completed(policy, Request(history=history(messages)))
+    answers.update({(one.fingerprint, one.key): one.value for one in plan.lasting})
     gone = set(plan.removable())
-    state = plan.rewritten(gone)
+    state = State.from_json(plan.rewritten(gone).to_json())
     rest = [message for message in messages if message.id not in gone]
     assert len(rest) < len(messages)
     rewritten = policy.plan(Request(history=history(rest), state=state, answers=answers))
@@ -306,8 +320,20 @@ def test_after_a_rewrite_planning_goes_on_where_it_was() -> None:
     kept, _ = completed(
         policy, Request(history=history([*messages, *more]), state=plan.state, answers=answers)
     )
-    assert later.view().messages == kept.view().messages
-    assert later.state.marks[0].key == kept.state.marks[0].covered(kept.request.history)
+    assert [m.id for m in later.view().messages][-4:] == [m.id for m in kept.view().messages][-4:]
+    if policy.name == "summary-buffer":
+        assert later.view().messages == kept.view().messages
+        assert later.state.marks[0].key == kept.state.marks[0].covered(kept.request.history)
+
+
+def test_what_a_failed_summary_left_out_stays_in_the_state() -> None:
+    policy = ToolResults(keep=1, step=1) | SummaryBuffer(trigger=("messages", 6), keep=2)
+    messages = [*rounds(12), AIMessage("Done.", id="d"), *chat(4)]
+    plan = policy.plan(Request(history=history(messages)))
+    failed = {(need.fingerprint, need.key): Failed(reason="error", text="down") for need in plan.needs}
+    plan = policy.plan(Request(history=history(messages), answers=failed))
+    assert "left out" in {reason.what for reason in plan.reasons()}
+    assert plan.removable() == ()
 
 
 def test_a_failure_waits_longer_each_time() -> None:

@@ -18,6 +18,7 @@ from threadkeep.context import (
     Summary,
     SummaryBuffer,
     ToolResults,
+    View,
     Window,
     policy,
 )

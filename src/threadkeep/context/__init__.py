@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from threadkeep.context.budget import Budget
 from threadkeep.context.buffer import Buffer
 from threadkeep.context.compose import Compose
@@ -13,7 +15,7 @@ from threadkeep.context.marks import State
 from threadkeep.context.media import Media
 from threadkeep.context.offload import Offload
 from threadkeep.context.parsing import parse_policy, policy_text
-from threadkeep.context.plan import Need, Plan, Reason, Request, View
+from threadkeep.context.plan import Lasting, Need, Plan, Reason, Request, View
 from threadkeep.context.policy import Policy
 from threadkeep.context.remembering import Entities
 from threadkeep.context.repair import repair
@@ -23,14 +25,19 @@ from threadkeep.context.tool_results import ToolResults
 from threadkeep.context.validate import Violation, validate
 from threadkeep.context.window import Window
 
+if TYPE_CHECKING:
+    from threadkeep.adapters.agents.middleware import ContextMiddleware
+
 __all__ = [
     "RULES",
     "Budget",
     "Buffer",
     "Compose",
+    "ContextMiddleware",
     "Entities",
     "HeadTail",
     "History",
+    "Lasting",
     "Limits",
     "Media",
     "Need",
@@ -53,3 +60,12 @@ __all__ = [
     "repair",
     "validate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs LangChain's agents when it is first asked for."""
+    if name == "ContextMiddleware":
+        from threadkeep.adapters.agents.middleware import ContextMiddleware
+
+        return ContextMiddleware
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

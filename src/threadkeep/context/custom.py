@@ -42,7 +42,7 @@ class Custom(Policy):
         if not leaving:
             return Mark()
         for index in sorted(whole(draft, leaving)):
-            draft.hide(index, index + 1, (), "left out", self.label, 0)
+            draft.hide(index, index + 1, (), "left out", self.label, 0, passing=True)
         draft.strip(min(leaving), len(draft.history))
         return Mark()
 

@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 
 from threadkeep.context.history import SYSTEM, History
 from threadkeep.context.marks import Mark
-from threadkeep.context.plan import Need, Reason, Request, View, What
+from threadkeep.context.plan import Lasting, Need, Reason, Request, View, What
 
 PINS_LIMIT: Final = 400
 """Tokens that messages pinned by id may take in a view beyond what would be there anyway; newest first."""
@@ -47,6 +47,7 @@ class Draft:
         marks: The new mark of each stage that was applied.
         advanced: Whether a stage reduced further than at the former call.
         recall: Whether the model is given the recall tools, so that references make sense.
+        lasting: What has to be stored before messages leave the state.
         stripped: Range of messages that lost their bound reasoning: what came before them has changed since.
     """
 
@@ -63,6 +64,8 @@ class Draft:
         self.recall = recall
         self.references: dict[str, tuple[int, int]] = {}
         self.stripped: tuple[int, int] = (0, 0)
+        self.lasting: list[Lasting] = []
+        self._gone: set[int] = set()
         self._why: list[_Why] = []
         self._systems: list[int] | None = None
         self._pinned: frozenset[int] | None = None
@@ -99,10 +102,15 @@ class Draft:
 
     def hide(
         self, start: int, end: int, staying: Iterable[int], what: What, policy: str, generation: int,
-        reference: str | None = None,
+        reference: str | None = None, *, passing: bool = False,
     ) -> None:  # fmt: skip
-        """Take the messages of a range out of the view, but for some that stay."""
+        """Take the messages of a range out of the view, but for some that stay.
+
+        `passing`: for this call only; the next one may show them again, so that they must stay in the state.
+        """
         kept = [i for i in staying if self.present[i]]
+        if not passing:
+            self._gone.update(i for i in range(start, end) if self.present[i] and i not in kept)
         self.present[start:end] = bytes(end - start)
         for index in kept:
             self.present[index] = 1
@@ -156,13 +164,8 @@ class Draft:
 
     def removable(self, staying: frozenset[str]) -> tuple[str, ...]:
         """Return ids of messages that no mark leaves in the view, but for those given."""
-        boundary = max((mark.boundary for mark in self.marks), default=0)
-        messages = self.history.messages
-        return tuple(
-            message.id
-            for index, message in enumerate(messages[:boundary])
-            if not self.present[index] and message.id and message.id not in staying
-        )
+        found = (self.history.messages[index].id for index in sorted(self._gone))
+        return tuple(one for one in found if one and one not in staying)
 
     def reasons(self, sent: list[BaseMessage]) -> tuple[Reason, ...]:
         """Return one reason per message of the history."""

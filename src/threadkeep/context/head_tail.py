@@ -73,7 +73,11 @@ class HeadTail(Summarising):
         """Return when and how far to cut."""
         limits: Limits = draft.request.limits
         keep: tuple[Amount, ...] = amounts((self._tail,), limits, self.context_window)
-        start = mark.start if mark is not None and mark.boundary else head_end(draft.history, self._head)
+        start = (
+            mark.start
+            if mark is not None and (mark.boundary or mark.key)
+            else head_end(draft.history, self._head)
+        )
         block = self.block(limits) if self.summarise else 0
         return Rule(
             trigger=self.triggers(limits), keep=keep, start=start, leads=not self.summarise, block=block

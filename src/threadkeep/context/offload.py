@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from hashlib import blake2b
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
@@ -14,9 +15,11 @@ from threadkeep.context.fences import MARK, enclose, is_own
 from threadkeep.context.history import SYSTEM, History
 from threadkeep.context.limits import Limits, Size, Trigger, check_count, check_trigger
 from threadkeep.context.marks import Mark
-from threadkeep.context.policy import Policy
+from threadkeep.context.plan import Lasting, Need
+from threadkeep.context.policy import Policy, fingerprint
 from threadkeep.context.recalling import reference_of
 from threadkeep.context.reducing import Amount, Cut, Reducer, Rule, amounts, staying_before
+from threadkeep.context.summarizing import Ask
 from threadkeep.context.summary import DEFAULT_TRIGGER, half_of, keep_size
 from threadkeep.context.tool_results import shortened
 
@@ -27,6 +30,28 @@ HEADING = (
     "Earlier parts of this conversation are not shown. Each line stands for one part and begins with its reference: "
     "read_history(reference) returns it word for word, search_history(query) finds words in all of them."
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Index:
+    """The lines that stand for what was offloaded.
+
+    Args:
+        lines: References with how each part begins, oldest first.
+        missing: How many older parts have no line any more.
+    """
+
+    lines: tuple[str, ...] = ()
+    missing: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the lines as JSON types, for storage."""
+        return {"lines": list(self.lines), "missing": self.missing}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Index:
+        """Return the lines that `to_json` wrote."""
+        return cls(lines=tuple(data["lines"]), missing=data["missing"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +104,50 @@ class Offload(Policy):
         self._preview(draft)
         limits = draft.request.limits
         triggers = tuple(amounts(one, limits, self.context_window) for one in check_trigger(self.trigger))
-        rule = Rule(trigger=triggers, keep=self._keep(draft, triggers, limits), leads=False, block=self.index)
+        before = mark or Mark()
+        rule = Rule(
+            trigger=triggers, keep=self._keep(draft, triggers, limits), leads=False, block=self.index,
+            covered=bool(before.key),
+        )  # fmt: skip
         cut = Reducer(draft, rule, mark).cut()
-        if cut.boundary > 0:
-            self._offload(draft, rule, cut)
-        return Mark(generation=cut.generation, boundary=cut.boundary if cut.generation else 0, at=cut.at)
+        if cut.boundary == 0 and not before.key:
+            return Mark()
+        earlier = self._earlier(draft, before) if before.key else None
+        key = before.digest_up_to(draft.history, cut.boundary)
+        index = self._offload(draft, rule, cut, before, earlier, key)
+        draft.lasting.append(
+            Lasting(kind="index", fingerprint=self.text_fingerprint, key=key.hex(), value=index)
+        )
+        return Mark(
+            generation=cut.generation, boundary=cut.boundary, at=cut.at, key=key if before.key else b""
+        )
+
+    @cached_property
+    def text_fingerprint(self) -> str:
+        """Stands for the settings that decide what the lines are."""
+        return fingerprint("index", str(self.index))
+
+    def _earlier(self, draft: Draft, mark: Mark) -> Index:
+        """Return the lines for what has left the state; where they are lost, only their place remains."""
+        key = mark.key.hex()
+        answer = draft.request.answers.get((self.text_fingerprint, key))
+        if answer is None:
+            draft.needs.append(
+                Need(
+                    kind="index",
+                    policy=self.name,
+                    fingerprint=self.text_fingerprint,
+                    key=key,
+                    start=0,
+                    end=0,
+                    covered=0,
+                    earlier=tuple,
+                    model=None,
+                    work=_no_work,
+                    local=lambda count: Index(),
+                )
+            )
+        return answer if isinstance(answer, Index) else Index()
 
     def _keep(
         self, draft: Draft, triggers: tuple[tuple[Amount, ...], ...], limits: Limits
@@ -92,39 +156,51 @@ class Offload(Policy):
             return amounts((keep_size(self.keep, "keep"),), limits, self.context_window)
         return (half_of(triggers[0], self.index, limits, draft.request.provider),)
 
-    def _offload(self, draft: Draft, rule: Rule, cut: Cut) -> None:
+    def _offload(
+        self, draft: Draft, rule: Rule, cut: Cut, before: Mark, earlier: Index | None, digest: bytes
+    ) -> Index:
+        """Take out what lies before the boundary, put the lines in, and return them."""
         history = draft.history
-        key = (INDEX, self.index, self.heading, cut.boundary, history.prefix_digest(cut.boundary))
-        message, references = history.memo(key, lambda: self._block(history, cut.boundary))
-        for start, end, reference in references:
-            draft.references[reference] = (start, end)
-            draft.hide(
-                start, end, [i for i in staying_before(draft, rule, cut.boundary) if start <= i < end],
-                "offloaded", self.name, cut.generation, reference,
-            )  # fmt: skip
-        first = 0
-        while first < cut.boundary and history.kinds[first] == SYSTEM:
-            first += 1
-        draft.insert(first, message)
+        start = before.boundary if earlier is not None else 0
+        key = (INDEX, self.index, self.heading, start, cut.boundary, digest, earlier)
+        message, parts, index = history.memo(key, lambda: self._block(history, start, cut.boundary, earlier))
+        staying = staying_before(draft, rule, cut.boundary)
+        draft.hide(0, start, staying, "offloaded", self.name, cut.generation)
+        for first, end, reference in parts:
+            draft.references[reference] = (first, end)
+            inside = [i for i in staying if first <= i < end]
+            draft.hide(first, end, inside, "offloaded", self.name, cut.generation, reference)
+        place = 0
+        while place < cut.boundary and history.kinds[place] == SYSTEM:
+            place += 1
+        draft.insert(place, message)
         draft.strip(0, cut.at)
         draft.advanced = draft.advanced or cut.advanced
+        return index  # type: ignore[no-any-return]
 
-    def _block(self, history: History, boundary: int) -> tuple[BaseMessage, list[tuple[int, int, str]]]:
-        """Return the message with a line for each part before a boundary, and the parts with their references."""
+    def _block(
+        self, history: History, start: int, boundary: int, earlier: Index | None
+    ) -> tuple[BaseMessage, list[tuple[int, int, str]], Index]:
+        """Return the message with a line for each part, the new parts with their references, and all lines."""
         count = history.counter.text
-        parts = stretches(history, boundary)
+        room = self.index - count(self.heading)
+        parts = stretches(history, start, boundary)
         while True:
-            lines = [(start, end, reference_of(history, start, end)) for start, end in parts]
-            text = "\n".join(
-                f"{reference}: {_opening(history, start, end)}" for start, end, reference in lines
-            )
-            if count(text) <= self.index - count(self.heading) or len(parts) <= 4:
+            named = [(first, end, reference_of(history, first, end)) for first, end in parts]
+            new = [f"{reference}: {_opening(history, first, end)}" for first, end, reference in named]
+            if len(parts) <= 4 or count("\n".join(new)) <= room:
                 break
             parts = merged(parts)
-        content = enclose("background", f"{self.heading}\n\n{text}")
+        lines = (*(earlier.lines if earlier else ()), *new)
+        shown, missing = list(lines), earlier.missing if earlier else 0
+        while len(shown) > 4 and count("\n".join(shown)) > room:
+            missing += len(shown) - len(shown) * 3 // 4
+            shown = shown[-(len(shown) * 3 // 4) :]
+        more = [f"({missing} earlier parts have no line; search_history finds them, too)"] if missing else []
+        content = enclose("background", "\n".join([self.heading, "", *more, *shown]))
         digest = blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         message = HumanMessage(content, id=f"threadkeep-index-{digest}", additional_kwargs={MARK: INDEX})
-        return message, lines
+        return message, named, Index(lines=tuple(shown), missing=missing)
 
     def _preview(self, draft: Draft) -> None:
         """Replace large results; whether one is large depends on its bytes alone, so that it stays what it is."""
@@ -147,11 +223,19 @@ class Offload(Policy):
         return message.model_copy(update={"content": shortened(str(message.text), self.preview, reference)})
 
 
-def stretches(history: History, boundary: int) -> list[tuple[int, int]]:
-    """Return the messages before a boundary as parts: one for each turn, or for what of it lies before."""
-    starts = [start for start in history.turn_starts if start < boundary]
-    if not starts or starts[0] > 0:
-        starts.insert(0, 0)
+def _no_work(count: Callable[[str], int], window: int) -> Generator[Ask, str, Any]:
+    """Make nothing: lines of what has left the state can be looked up, not made again."""
+    return Index()
+    yield
+
+
+def stretches(history: History, begin: int, boundary: int) -> list[tuple[int, int]]:
+    """Return a range of messages as parts: one for each turn, or for what of it lies inside."""
+    if begin >= boundary:
+        return []
+    starts = [start for start in history.turn_starts if begin <= start < boundary]
+    if not starts or starts[0] > begin:
+        starts.insert(0, begin)
     return list(zip(starts, [*starts[1:], boundary], strict=True))
 
 

@@ -23,7 +23,7 @@ What = Literal[
 ]
 
 Answer: TypeAlias = Any
-"""What a need was answered with: a `SummaryText`, an entities value, or `Failed`."""
+"""What a need was answered with: a `SummaryText`, the `entities.Entities`, an `offload.Index`, or `Failed`."""
 
 Answers: TypeAlias = Mapping[tuple[str, str], Answer]
 """Answers by the need's fingerprint and key."""
@@ -62,7 +62,7 @@ class Need:
     """Something a plan cannot do without: look it up by `fingerprint` and `key`, else make it by `work`.
 
     Args:
-        kind: `summary`, or `entities`.
+        kind: `summary`, `entities`, or `index` (what `Plan.lasting` gave before a rewrite).
         policy: The name of the policy that needs it.
         fingerprint: Stands for the settings that decide what the answer is.
         key: Stands for the contents it covers, in hexadecimal.
@@ -77,7 +77,7 @@ class Need:
         local: Makes the answer without a model, None where that is impossible.
     """
 
-    kind: Literal["summary", "entities"]
+    kind: Literal["summary", "entities", "index"]
     policy: str
     fingerprint: str
     key: str
@@ -88,6 +88,23 @@ class Need:
     model: Any
     work: Callable[[Callable[[str], int], int], Generator[Ask, str, Answer | Failed]]
     local: Callable[[Callable[[str], int]], Answer] | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lasting:
+    """Something to be stored before messages leave the state, since it cannot be made of them afterwards.
+
+    Args:
+        kind: `index`: the lines of `Offload`.
+        fingerprint: As a later need will name it.
+        key: As a later need will name it.
+        value: What to answer that need with.
+    """
+
+    kind: Literal["index"]
+    fingerprint: str
+    key: str
+    value: Answer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,6 +187,11 @@ class Plan:
             ids_of_this_call: Ids that came with this call; they always stay.
         """
         return self._draft.removable(frozenset(ids_of_this_call))
+
+    @property
+    def lasting(self) -> tuple[Lasting, ...]:
+        """What has to be stored, for later needs, before `removable` messages leave the state."""
+        return tuple(self._draft.lasting)
 
     def rewritten(self, removed: Collection[str]) -> State:
         """Return what to remember when these messages leave the state together with this call's answer."""

@@ -77,11 +77,11 @@ def read(history: History, reference: str, *, limit: int, count: Callable[[str],
     bare = reference.strip().partition("#")[0]
     shown = [_entry(m) for m in history.messages[place[0] : place[1]] if not is_own(m)]
     pages = islice(_pages("\n".join(shown), max(16, limit - 48), count), page - 1, page + 1)
-    text = next(pages, None)
-    if text is None:
+    page_text = next(pages, None)
+    if page_text is None:
         return Passage(text=f"{bare} has no page {page}.", references=(bare,), found=False)
     more = "" if next(pages, None) is None else f'\n[page {page}; it goes on with "{bare}#{page + 1}"]'
-    return Passage(text=text + more, references=(bare,))
+    return Passage(text=page_text + more, references=(bare,))
 
 
 def search(history: History, query: str, *, limit: int, count: Callable[[str], int]) -> Passage:

@@ -35,6 +35,7 @@ class Rule:
         start: Index of the first message that may leave.
         leads: Whether a turn that is cut keeps its human message once it is over.
         block: Tokens of the message that stands for what left; 0 if there is none.
+        covered: Whether the block stands there even if nothing of what it covers is left in the state.
     """
 
     trigger: tuple[tuple[Amount, ...], ...]
@@ -44,6 +45,7 @@ class Rule:
     start: int = 0
     leads: bool = True
     block: int = 0
+    covered: bool = False
 
     @property
     def counts_tokens(self) -> bool:
@@ -150,7 +152,7 @@ class Reducer:
 
     def _after(self, boundary: int, at: int) -> Measured:
         """Return how large the view was right after the last reduction."""
-        return self._sizes.at(boundary, at) if at > boundary else Measured()
+        return self._sizes.at(boundary, at) if at > boundary or self._rule.covered else Measured()
 
     def _advance(self, boundary: int, after: Measured, point: int, anchored: int | None) -> int:
         size = self._sizes.at(boundary, point)
@@ -251,7 +253,7 @@ class Sizes:
         tokens = self._other.tokens + (self.between(boundary, point) if self.counted else 0)
         starts = self._history.turn_starts
         turns = bisect_left(starts, point) - bisect_left(starts, boundary)
-        if boundary > self._rule.start:
+        if boundary > self._rule.start or self._rule.covered:
             place = bisect_left(self._staying, boundary)
             messages += place + (self._rule.block > 0)
             tokens += self._rule.block

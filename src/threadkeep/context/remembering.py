@@ -68,7 +68,7 @@ class Entities(Policy):
         base = mark or Mark()
         history = draft.history
         boundary = self._boundary(draft, base.boundary)
-        if boundary == 0:
+        if boundary == 0 and not base.key:
             return base
         key = base.digest_up_to(history, boundary)
         answer = self._answer(draft, key)
@@ -80,7 +80,7 @@ class Entities(Policy):
                 key=key if base.key else b"",
             )  # fmt: skip
             return made if further else replace(base, wait=0, failures=0)
-        older = self._answer(draft, base.covered(history)) if base.boundary else None
+        older = self._answer(draft, base.covered(history)) if base.boundary or base.key else None
         if isinstance(older, Known):
             self._note(draft, older)
         if answer is None and not cooling(base, len(history)):

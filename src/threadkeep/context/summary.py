@@ -206,7 +206,8 @@ class _Stage:
         self._print = policy.text_fingerprint
         self._mark = mark
         self._rule = policy.rule(draft, mark)
-        self._old = mark if mark is not None and mark.boundary > self._rule.start else None
+        covers = mark is not None and (mark.boundary > self._rule.start or mark.key)
+        self._old = mark if covers else None
         self._text: SummaryText | None = None
 
     def apply(self) -> Mark:
@@ -217,9 +218,9 @@ class _Stage:
                 return self._unreadable(self._old, answer)
             self._text = answer
             tokens = self._history.counter.message(summary_message(answer, wording=self._policy.wording))
-            self._rule = replace(self._rule, block=tokens)
+            self._rule = replace(self._rule, block=tokens, covered=True)
         cut = Reducer(self._draft, self._rule, self._mark).cut()
-        if cut.boundary <= self._rule.start:
+        if self._old is None and cut.boundary <= self._rule.start:
             return Mark(start=self._rule.start)
         if self._old is not None and cut.boundary == self._old.boundary:
             self._place(cut, self._text)
@@ -329,6 +330,7 @@ class _Stage:
         further = replace(
             rule, trigger=tuple((one,) for one in cap), keep=half, start=start,
             limit=True, whole_view=True, block=0, leads=True,
+            covered=False,
         )  # fmt: skip
         cut = Reducer(draft, further, None).cut()
         if cut.boundary > start:
@@ -339,6 +341,7 @@ class _Stage:
                 "left out",
                 self._policy.name,
                 0,
+                passing=True,
             )
             draft.strip(start, cut.at)
 

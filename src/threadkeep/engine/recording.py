@@ -63,7 +63,10 @@ def only_grew(cache: ThreadCache, head: Head, parent: Head | None) -> bool:
     """Tell whether a root checkpoint's messages are its parent's and more, all with ids of their own."""
     if head.namespace:
         return True
-    if parent is not None and cache.newest.get("") is not parent:
+    if parent is None:
+        # Without a parent a checkpoint begins the thread, or is a copy of the one that did.
+        return cache.ref.key is None
+    if cache.newest.get("") is not parent:
         return False
     entry = head.values.get(MESSAGES)
     if MESSAGES not in head.versions:

@@ -1,0 +1,275 @@
+"""One model call of an agent: plan the view, meet its needs, send it, and note what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, cast
+
+from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core.messages import AIMessage, RemoveMessage
+from langgraph.types import Command
+
+from threadkeep.adapters.agents.counting import Counters
+from threadkeep.adapters.agents.needs import Maker
+from threadkeep.adapters.agents.overflow import overflows
+from threadkeep.adapters.agents.place import Place
+from threadkeep.adapters.agents.recorder import recording
+from threadkeep.adapters.agents.results import finished
+from threadkeep.adapters.agents.sessions import Report, Session
+from threadkeep.adapters.agents.spending import Spending, answer_limit
+from threadkeep.adapters.agents.steps import Flow, Step
+from threadkeep.context import prices
+from threadkeep.context.history import History
+from threadkeep.context.limits import Limits
+from threadkeep.context.marks import State
+from threadkeep.context.plan import Plan, Request, View
+from threadkeep.context.policy import Policy
+from threadkeep.context.providers import context_window, model_name, provider_of
+from threadkeep.context.tokens import Counter
+from threadkeep.errors import ContextTooLarge
+
+PASSES: Final = 8
+"""How often a plan is made for one view at most; each pass meets what the former one needed."""
+
+ANSWER: Final = 1_024
+"""Tokens kept free for an answer where neither the model nor the budget says."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """What the middleware was given, as far as one call is concerned."""
+
+    policy: Policy
+    channel: str
+    rewrite: bool
+    model: Any
+    spending: Spending
+    context_window: int | None
+    provider: str | None
+
+
+class Calling:
+    """One model call. Made for each anew; what is to be kept is in the session."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        request: ModelRequest[Any],
+        handler: Callable[[Any], Any],
+        place: Place,
+        session: Session,
+        counters: Counters,
+    ) -> None:
+        self._settings = settings
+        self._request = request
+        self._handler = handler
+        self._place = place
+        self._session = session
+        self._counters = counters
+        self._model = model_name(request.model)
+        self._state: Mapping[str, Any] = request.state
+        self._known: dict[str, Any] = {
+            "tools": request.tools,
+            "system": request.system_message,
+            "response_format": request.response_format,
+        }
+
+    def call(self) -> Flow[Any]:
+        """Send the view, a smaller one where it is refused as too long, and return the answer with the new reference.
+
+        Raises ContextTooLarge where that one is refused, too, or where there is none.
+        """
+        planned = yield from self._planning()
+        view = yield from self._planned(planned)
+        try:
+            response = yield from self._sent(view)
+        except Exception as error:
+            if not overflows(error):
+                raise
+            refused, view = view, (yield from self._smaller(planned, view, error))
+            response = yield from self._resent(refused, view)
+        yield from self._noted(view, response)
+        return self._answer(view, response)
+
+    # planning
+
+    def _planning(self) -> Flow[Request]:
+        """Return what the first plan is made from."""
+        request, settings = self._request, self._settings
+        counter: Counter = yield from self._counters.of(request.model, self._place)
+        history = History.of(request.messages, counter, self._session.history)
+        self._session.history = history
+        overhead = counter.count((), **self._known).tokens
+        pins: frozenset[str] = frozenset()
+        if self._place.notes is not None:
+            pins = yield Step.of(self._place.notes, "pinned")
+        results = yield from finished(history, self._place, self._session)
+        report = self._session.report
+        return Request(
+            history=history,
+            state=State.from_json(self._state.get(settings.channel)),
+            limits=Limits(
+                window=settings.context_window or context_window(request.model),
+                overhead=overhead,
+                reserve=self._room(),
+                anchor=report.anchor(history, self._model, overhead) if report is not None else None,
+                too_large=self._session.too_large.get(self._model),
+            ),
+            provider=settings.provider or provider_of(request.model, request.tools),
+            pins=pins,
+            results=results,
+        )
+
+    def _planned(self, request: Request) -> Flow[View]:
+        """Plan until nothing is needed, or cannot be had."""
+        maker = Maker(
+            place=self._place,
+            session=self._session,
+            counter=(yield from self._counters.of(self._request.model, self._place)),
+            size=len(request.history),
+            model=self._settings.model,
+            fallback=self._request.model,
+            spending=self._settings.spending,
+        )
+        request = replace(request, answers=maker.answers)
+        plan = self._settings.policy.plan(request)
+        for _ in range(PASSES):
+            needs = [need for need in plan.needs if (need.fingerprint, need.key) not in maker.answers]
+            if not needs:
+                break
+            for need in needs:
+                yield from maker.meet(need)
+            plan = self._settings.policy.plan(request)
+        return plan.view()
+
+    def _room(self) -> int:
+        said = answer_limit(self._request.model, self._request.model_settings)
+        budget = self._settings.spending.budget
+        return said if said is not None else budget.reserve if budget is not None else ANSWER
+
+    # sending
+
+    def _sent(self, view: View) -> Flow[Any]:
+        reserved = yield from self._settings.spending.reserve(
+            self._place, self._request.model, view.tokens.tokens, self._room()
+        )
+        request = self._request.override(messages=cast(Any, view.messages))
+        handler, thread = self._handler, self._place.thread
+        told: dict[str, Any] = {}
+        if thread is not None:
+            told = {
+                "run_id": self._place.run_id,
+                "source": self._request.messages,
+                "reasons": view.reasons,
+                "policy": self._settings.policy.name,
+                "reservation": reserved,
+            }
+
+        def plain() -> Any:
+            if thread is None:
+                return handler(request)
+            with recording(thread, **told):
+                return handler(request)
+
+        async def awaited() -> Any:
+            if thread is None:
+                return await handler(request)
+            async with recording(thread, **told):
+                return await handler(request)
+
+        return (yield Step(plain, awaited))
+
+    def _smaller(self, planned: Request, view: View, error: Exception) -> Flow[View]:
+        """Return a view below the size that was refused."""
+        limits = replace(planned.limits, too_large=view.tokens.tokens, anchor=None)
+        smaller = yield from self._planned(replace(planned, limits=limits))
+        if smaller.tokens.tokens >= view.tokens.tokens:
+            raise self._too_large(view, None) from error
+        return smaller
+
+    def _resent(self, refused: View, view: View) -> Flow[Any]:
+        try:
+            response = yield from self._sent(view)
+        except Exception as again:
+            if not overflows(again):
+                raise
+            raise self._too_large(refused, view) from again
+        self._session.too_large[self._model] = refused.tokens.tokens
+        return response
+
+    def _too_large(self, view: View, smaller: View | None) -> ContextTooLarge:
+        first = view.tokens.tokens
+        second = smaller.tokens.tokens if smaller is not None else None
+        then = (
+            f"and refused {second:,} tokens after the policy {self._settings.policy.name!r} reduced them"
+            if second is not None
+            else f"and the policy {self._settings.policy.name!r} has nothing more to leave out (still {first:,} tokens)"
+        )
+        place = f" of thread {self._place.thread_id!r}" if self._place.thread_id is not None else ""
+        return ContextTooLarge(
+            f"model {self._model!r} refused an input{place} of about {first:,} tokens as too long, {then}. Give the "
+            "policy a lower trigger or keep, shorten the system prompt or the tools, or take a model with a larger "
+            "window",
+            thread_id=self._place.thread_id,
+            model=self._model,
+            tokens=first,
+            reduced_tokens=second if second is not None else first,
+        )
+
+    # afterwards
+
+    def _noted(self, view: View, response: Any) -> Flow[None]:
+        """Learn from what the provider reported."""
+        self._session.report = None
+        answer = next((one for one in _messages(response) if isinstance(one, AIMessage)), None)
+        usage = prices.usage_of(answer) if answer is not None else None
+        if usage is None or not usage.input or usage.from_cache:
+            return
+        history = view.plan.request.history
+        self._session.report = Report(
+            tokens=usage.input,
+            messages=len(history),
+            digest=history.prefix_digest(len(history)),
+            model=self._model,
+            overhead=view.plan.request.limits.overhead,
+        )
+        yield from self._counters.learn(
+            self._request.model, self._place, view.tokens.tokens, usage.input, view.messages, **self._known
+        )
+
+    def _answer(self, view: View, response: Any) -> Any:
+        """Return the answer, with what is to be stored together with it."""
+        update: dict[str, Any] = {}
+        state = view.state
+        if self._settings.rewrite:
+            removed = self._removable(view.plan, response)
+            if removed:
+                state = view.plan.rewritten(removed)
+                update["messages"] = [RemoveMessage(id=one) for one in removed]
+                self._session.report = None
+        reference = _reference(state)
+        if reference != self._state.get(self._settings.channel):
+            update[self._settings.channel] = reference
+        if not update:
+            return response
+        if isinstance(response, AIMessage):
+            response = ModelResponse(result=[response])
+        return ExtendedModelResponse(model_response=response, command=Command(update=update))
+
+    def _removable(self, plan: Plan, response: Any) -> list[str]:
+        """Return ids that may leave the state: none that it does not have, or that a message to stay has, too."""
+        answered = [one.id for one in _messages(response) if one.id]
+        here = {message.id for message in self._state.get("messages", ())}
+        return [one for one in plan.removable(answered) if one in here]
+
+
+def _reference(state: State) -> Mapping[str, Any] | None:
+    """Return what the private channel holds; nothing as long as nothing was reduced."""
+    if not any(mark.to_json() for mark in state.marks):
+        return None
+    return state.to_json()
+
+
+def _messages(response: Any) -> list[Any]:
+    return [response] if isinstance(response, AIMessage) else list(response.result)

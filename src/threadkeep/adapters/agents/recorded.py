@@ -1,0 +1,97 @@
+"""A thread with its recorded calls, as `simulate` replays it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from threadkeep.adapters.agents.notes import Notes
+from threadkeep.context.calls import is_system
+from threadkeep.context.history import content_digest
+from threadkeep.context.prices import Tokens
+from threadkeep.context.recording import Recording, Step, steps_of
+from threadkeep.context.summarizing import SummaryText
+from threadkeep.engine import replay
+from threadkeep.models import Call, CallRecord
+from threadkeep.thread import Thread
+
+
+def recorded(thread: Thread) -> Recording:
+    """Read a thread's current branch with the calls that were answered in it. Raises ThreadNotFound."""
+    messages = tuple(thread.messages())
+    records = thread._engine.run(replay.replayed(thread._engine, thread._ref))
+    answered = {
+        one.call.message_id: one
+        for one in records
+        if one.call.message_id is not None and (one.call.purpose, one.call.status) == ("answer", "finished")
+    }
+    own = {content_digest(message) for message in messages if is_system(message)}
+    steps = [
+        _joined(step, answered.get(messages[step.end].id or ""), messages, own) for step in steps_of(messages)
+    ]
+    used = {messages[step.end].id for step in steps}
+    notes = Notes(thread)
+
+    def summary(fingerprint: str, key: str) -> SummaryText | None:
+        digest = bytes.fromhex(key)
+        note = notes.summaries(fingerprint, [digest]).get(digest)
+        return None if note is None else _summary(note.value)
+
+    return Recording(
+        name=thread.thread_id,
+        messages=messages,
+        steps=tuple(steps),
+        pins=frozenset(thread.pins()),
+        others=sum(one.call.message_id not in used for one in records if one.call.purpose != "cached"),
+        summaries=summary,
+        policies=tuple(dict.fromkeys(one.policy for one in answered.values() if one.policy)),
+    )
+
+
+def _joined(step: Step, found: CallRecord | None, messages: Sequence[BaseMessage], own: set[bytes]) -> Step:
+    """Add to a step what the ledger knows of its call."""
+    if found is None:
+        return step
+    call = found.call
+    return replace(
+        step,
+        at=call.at,
+        model=call.model or step.model,
+        provider=call.provider or step.provider,
+        reported=_tokens(call) or step.reported,
+        price=call.price,
+        sent=found.messages,
+        system=() if found.messages is None else tuple(_prompt(found.messages, own)),
+        tools=found.tools,
+        response_format=found.options.get("response_format"),
+    )
+
+
+def _prompt(sent: Iterable[BaseMessage], own: set[bytes]) -> Iterable[BaseMessage]:
+    """Yield the system messages at the beginning that are not the conversation's own."""
+    for message in sent:
+        if not is_system(message) or content_digest(message) in own:
+            return
+        yield message
+
+
+def _tokens(call: Call) -> Tokens | None:
+    if not call.input_tokens:
+        return None
+    return Tokens(
+        input=call.input_tokens,
+        output=call.output_tokens,
+        cache_read=call.cache_read_tokens,
+        cache_write=call.cache_write_tokens,
+        reasoning=call.reasoning_tokens,
+    )
+
+
+def _summary(value: Mapping[str, Any]) -> SummaryText | None:
+    try:
+        return SummaryText.from_json(dict(value))
+    except (KeyError, TypeError, ValueError):
+        return None
