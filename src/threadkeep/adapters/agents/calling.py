@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, RemoveMessage
 from langgraph.types import Command
 
 from threadkeep.adapters.agents.counting import Counters
-from threadkeep.adapters.agents.needs import Maker
+from threadkeep.adapters.agents.needs import Maker, keep_lasting
 from threadkeep.adapters.agents.overflow import overflows
 from threadkeep.adapters.agents.place import Place
 from threadkeep.adapters.agents.recorder import recording
@@ -90,7 +90,7 @@ class Calling:
             refused, view = view, (yield from self._smaller(planned, view, error))
             response = yield from self._resent(refused, view)
         yield from self._noted(view, response)
-        return self._answer(view, response)
+        return (yield from self._answer(view, response))
 
     # planning
 
@@ -238,13 +238,14 @@ class Calling:
             self._request.model, self._place, view.tokens.tokens, usage.input, view.messages, **self._known
         )
 
-    def _answer(self, view: View, response: Any) -> Any:
+    def _answer(self, view: View, response: Any) -> Flow[Any]:
         """Return the answer, with what is to be stored together with it."""
         update: dict[str, Any] = {}
         state = view.state
         if self._settings.rewrite:
             removed = self._removable(view.plan, response)
             if removed:
+                yield from keep_lasting(self._place, self._session, view.plan.lasting)
                 state = view.plan.rewritten(removed)
                 update["messages"] = [RemoveMessage(id=one) for one in removed]
                 self._session.report = None

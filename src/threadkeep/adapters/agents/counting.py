@@ -73,8 +73,9 @@ class Counters:
         if known.counter.quality == "calibrated" and abs(estimate - reported) <= CLOSE * reported:
             return
         counted = known.counter.count(sent, **more)
+        if not known.calibration.learn(model, counted.weights, reported):
+            return  # no plausible count of this input
         if place.notes is None:
-            known.calibration.learn(model, counted.weights, reported)
             self._take(known, model, known.calibration)
             return
 

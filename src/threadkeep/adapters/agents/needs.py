@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -18,7 +18,8 @@ from threadkeep.adapters.agents.steps import Flow, Step
 from threadkeep.adapters.models import chat_model
 from threadkeep.context.entities import Entities
 from threadkeep.context.limits import FALLBACK_WINDOW
-from threadkeep.context.plan import Answer, Need
+from threadkeep.context.offload import Index
+from threadkeep.context.plan import Answer, Lasting, Need
 from threadkeep.context.providers import context_window, model_name
 from threadkeep.context.summarizing import Ask, Failed, SummaryText
 from threadkeep.context.tokens import Counter
@@ -31,6 +32,9 @@ LOOKED_UP: Final = 256
 
 QUIET: Final = (TAG_NOSTREAM, "langsmith:nostream")
 """Tags of model calls that are no part of the conversation a UI shows."""
+
+
+_FORMS: Final[Mapping[str, Any]] = {"summary": SummaryText, "entities": Entities, "index": Index}
 
 
 @dataclass(kw_only=True)
@@ -160,6 +164,15 @@ class Maker:
         return need.model if need.model is not None else self.model
 
 
+def keep_lasting(place: Place, session: Session, lasting: Sequence[Lasting]) -> Flow[None]:
+    """Store what could not be made again once messages have left the state."""
+    for one in lasting:
+        session.keep((one.fingerprint, one.key), one.value)
+        if place.notes is not None:
+            digest = bytes.fromhex(one.key)
+            yield Step.of(place.notes, "keep_entities", one.fingerprint, digest, one.value.to_json())
+
+
 def _next(work: Generator[Ask, str, Answer], answer: Any) -> Ask:
     return next(work) if answer is None else work.send(answer)
 
@@ -167,7 +180,7 @@ def _next(work: Generator[Ask, str, Answer], answer: Any) -> Ask:
 def _read(kind: str, value: Mapping[str, Any]) -> Answer | None:
     """Return what a note holds, None where it cannot be read: it is made again then."""
     try:
-        return SummaryText.from_json(dict(value)) if kind == "summary" else Entities.from_json(dict(value))
+        return _FORMS[kind].from_json(dict(value))
     except (KeyError, IndexError, TypeError, ValueError) as error:
         _log.warning("a stored %s cannot be read (%s: %s)", kind, type(error).__name__, error)
         return None
