@@ -6,6 +6,7 @@ as UTF-16, where the upper byte of each unit says the block; `bytes.translate`, 
 
 from __future__ import annotations
 
+import re
 from itertools import filterfalse
 from typing import Final
 
@@ -32,9 +33,9 @@ FEATURES: Final[tuple[tuple[str, str], ...]] = (
     ("punctuation", SYMBOLS), ("punctuation runs", SYMBOLS), ("long punctuation", SYMBOLS),
     ("newlines", SPACE), ("double spaces", SPACE), ("tabs", SPACE),
     ("cyrillic", CYRILLIC), ("greek", GREEK), ("han", HAN), ("traditional han", HAN), ("japanese han", KANA),
-    ("rare han", HAN), ("kana", KANA), ("wide punctuation", SYMBOLS), ("hangul", HANGUL), ("thai", THAI),
-    ("arabic", ARABIC), ("hebrew", HEBREW), ("indic", INDIC), ("typography", SYMBOLS), ("drawing", SYMBOLS),
-    ("astral", OTHER), ("other", OTHER),
+    ("rare han", HAN), ("kana", KANA), ("hiragana", KANA), ("wide punctuation", SYMBOLS), ("hangul", HANGUL),
+    ("thai", THAI), ("arabic", ARABIC), ("hebrew", HEBREW), ("indic", INDIC), ("typography", SYMBOLS),
+    ("drawing", SYMBOLS), ("astral", OTHER), ("other", OTHER),
 )  # fmt: skip
 """What `measure` counts, and the group that it belongs to."""
 
@@ -46,6 +47,7 @@ _NAMES, _HUMPED = 0.5, 0.15
 """What a `camelHump` or `snake_case` tells of English, beside a common word; and humps a letter that no program has."""
 _TRADITIONAL: Final = frozenset("這個們說國會來時對為過還與開點無從問將應該請訊標檔網頁選設關閉資")
 """Characters of nearly every Chinese text in traditional writing; the simplified ones differ."""
+_HIRAGANA: Final = re.compile("[\u3041-\u309f]+").findall
 _SAMPLE: Final = 2000
 """Characters by which a text's writing is told."""
 
@@ -150,14 +152,15 @@ def _wide(text: str, units: bytes) -> tuple[float, ...]:
         else 0
     )
     kana = block30 - stops
+    hiragana = sum(map(len, _HIRAGANA(text))) if kana else 0
     japanese = 8 * kana > han
     traditional = bool(han) and not japanese and not _TRADITIONAL.isdisjoint(text[:_SAMPLE])
     return (
         units.count(b"c"), units.count(b"e"), 0 if japanese or traditional else han, han if traditional else 0,
-        han if japanese else 0, units.count(b"r"), kana,
+        han if japanese else 0, units.count(b"r"), kana - hiragana, hiragana,
         units.count(b"w") + stops, units.count(b"g"), units.count(b"t"), units.count(b"a"), units.count(b"b"),
         units.count(b"i"), units.count(b"s"), units.count(b"d"), units.count(b"x"), units.count(b"o"),
     )  # fmt: skip
 
 
-_NO_WIDE: Final = (0,) * 17
+_NO_WIDE: Final = (0,) * 18
