@@ -43,7 +43,7 @@ def parse_policy(text: str) -> Policy:
     Raises:
         ConfigurationError: A part cannot be read; it names the part, what was expected and the known names.
     """
-    if not isinstance(text, str) or not text.strip():
+    if not text.strip():
         raise ConfigurationError(f"policy {text!r} is empty; give one such as {_EXAMPLE}")
     stages = [_stage(part.strip(), text) for part in text.split("+")]
     made = stages[0]

@@ -1,0 +1,207 @@
+"""What a simulation starts from: model, provider, counting, cache, and what is assumed where nothing was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage
+
+from threadkeep.context.cache_models import CacheModel, cache_model
+from threadkeep.context.calibration import Calibration
+from threadkeep.context.fences import RECALL_TOOLS
+from threadkeep.context.filler import Summarizer
+from threadkeep.context.providers import context_window, model_name, provider_of
+from threadkeep.context.recording import Recording, Step, guessed_overhead, schema_of
+from threadkeep.context.scaling import Pair, Scale, scale_of
+from threadkeep.context.tokens import Counter
+
+RECALL_TOKENS: Final = 200
+"""Tokens of the recall tools' schemas, for a policy that gives them to a model that did not have them."""
+
+_LEARNED: Final = 12
+"""Calls that token counting is calibrated by: as many as a `Calibration` keeps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Premises:
+    """What all policies of a simulation have in common.
+
+    Args:
+        recording: The conversation and its calls.
+        name: The model's name.
+        provider: The provider's name, for cache and prices.
+        rules: Whose rules views obey.
+        counter: Estimates tokens.
+        scale: Turns estimates into tokens as the provider reports them.
+        cache: How the provider caches.
+        window: The model's context window in tokens.
+        overheads: The estimate of each call's system prompt and tools, without and with the recall tools.
+        summarizer: Makes summaries.
+        inferred: What was assumed, by name.
+    """
+
+    recording: Recording
+    name: str | None
+    provider: str
+    rules: str
+    counter: Counter
+    scale: Scale
+    cache: CacheModel
+    window: int | None
+    overheads: Sequence[tuple[int, int]]
+    summarizer: Summarizer
+    inferred: Mapping[str, str]
+
+    def overhead(self, place: int, recalls: bool) -> int:
+        """Return the estimate of a call's system prompt and tools, with the recall tools if the policy has them."""
+        plain, with_recall = self.overheads[place]
+        return with_recall if recalls else plain
+
+
+def premises_of(
+    recording: Recording, model: Any, provider: str | None, overhead: int | None, summarizer: Any
+) -> Premises:
+    """Return what a simulation starts from; what is None is taken from the recording.
+
+    Args:
+        recording: The conversation and its calls.
+        model: The model meant, or its name.
+        provider: The provider's name.
+        overhead: Tokens of system prompt and tools, where they were not recorded.
+        summarizer: A model for real summaries, or its name.
+    """
+    meant = recording.model if model is None else model
+    name = None if meant is None else model_name(meant)
+    same = name == recording.model
+    said = provider or (recording.provider if same else None) or _provider(meant)
+    rules = provider_of(meant) if meant is not None else "generic"
+    counter = Counter(meant, _learned(recording) if same else None)
+    window = None if meant is None else context_window(meant)
+    overheads = _overheads(recording, counter)
+    scale = _scale(recording, counter, [plain for plain, _ in overheads], overhead, same)
+    cache = cache_model(said, name)
+    return Premises(
+        recording=recording,
+        name=name,
+        provider=said,
+        rules=rules if rules != "generic" else provider_of(f"{said}:"),
+        counter=counter,
+        scale=scale,
+        cache=cache,
+        window=window,
+        overheads=overheads,
+        summarizer=Summarizer(counter, window, recording.summaries, summarizer),
+        inferred=_inferred(recording, scale, cache, overhead, name, same),
+    )
+
+
+def _provider(model: Any) -> str:
+    if isinstance(model, str) and ":" in model:
+        return model.partition(":")[0]
+    return "generic" if model is None else provider_of(model).removesuffix("-responses")
+
+
+def _learned(recording: Recording) -> Calibration | None:
+    """Return how the model counts, by calls of which it was recorded what they were sent."""
+    steps = [step for step in recording.steps if step.sent is not None and step.reported]
+    chosen = steps[:: max(1, len(steps) // _LEARNED)]
+    made, cold = Calibration(), Counter(recording.model)
+    for step in chosen:
+        count = cold.count(step.sent or (), tools=step.tools, response_format=step.response_format)
+        made.learn(recording.model, count.weights, (step.reported.input or 0) if step.reported else 0)
+    return made if chosen else None
+
+
+def _overheads(recording: Recording, counter: Counter) -> list[tuple[int, int]]:
+    """Return what each call's system prompt and tools are estimated at; a call that tells nothing is like the last."""
+    memo: dict[Any, tuple[int, int]] = {}
+    first = next((step for step in recording.steps if step.sent is not None), None)
+    latest = (0, RECALL_TOKENS) if first is None else _overhead(first, counter, memo)
+    found = []
+    for step in recording.steps:
+        if step.sent is not None:
+            latest = _overhead(step, counter, memo)
+        found.append(latest)
+    return found
+
+
+def _overhead(step: Step, counter: Counter, memo: dict[Any, tuple[int, int]]) -> tuple[int, int]:
+    schemas = tuple(map(schema_of, step.tools))
+    key = (tuple(map(id, step.system)), schemas, repr(step.response_format))
+    if key not in memo:
+        own = [any(f'"{name}"' in schema for name in RECALL_TOOLS) for schema in schemas]
+        plain = [tool for tool, recall in zip(step.tools, own, strict=True) if not recall]
+        bare = counter.count(step.system, tools=plain, response_format=step.response_format).tokens
+        whole = counter.count(step.system, tools=step.tools, response_format=step.response_format).tokens
+        memo[key] = (bare, whole if any(own) else whole + RECALL_TOKENS)
+    return memo[key]
+
+
+def _scale(
+    recording: Recording, counter: Counter, overheads: Sequence[int], overhead: int | None, same: bool
+) -> Scale:
+    guess = 0 if recording.recorded else overhead if overhead is not None else guessed_overhead(recording)
+    scale = scale_of(
+        _pairs(recording, counter, overheads), guess, fixed=None if recording.recorded else overhead
+    )
+    return scale if same else Scale(constant=scale.constant)
+
+
+def _pairs(recording: Recording, counter: Counter, overheads: Sequence[int]) -> dict[int, Pair]:
+    """Return what was estimated and reported, of each call that has a report."""
+    known: dict[int, tuple[BaseMessage, int]] = {}
+
+    def size(messages: Sequence[BaseMessage]) -> int:
+        total = 0
+        for message in messages:
+            if id(message) not in known:
+                known[id(message)] = message, counter.message(message)
+            total += known[id(message)][1]
+        return total
+
+    pairs = {}
+    for place, step in enumerate(recording.steps):
+        if step.reported is None or not step.reported.input:
+            continue
+        if step.sent is None:
+            estimate = size(recording.messages[: step.end]) + overheads[place]
+        else:
+            estimate = size(step.sent) + counter.tools(step.tools, step.response_format)
+        pairs[place] = Pair(estimate=estimate, reported=step.reported.input, exact=step.sent is not None)
+    return pairs
+
+
+def _inferred(
+    recording: Recording, scale: Scale, cache: CacheModel, overhead: int | None, name: str | None, same: bool
+) -> dict[str, str]:
+    """Say what was not recorded and what it is taken for."""
+    found: dict[str, str] = {}
+    steps = recording.steps
+    reported = any(step.reported for step in steps)
+    if name is None:
+        found["model"] = "not known; tokens are those of OpenAI's models (o200k), and there is no price"
+    if not recording.recorded:
+        how = (
+            "as given"
+            if overhead is not None
+            else "fitted to the usage that was reported"
+            if reported
+            else "assumed; --overhead says how many"
+        )
+        found["overhead"] = f"{scale.constant:,} tokens of system prompt and tools in each call, {how}"
+    elif any(step.sent is None for step in steps):
+        missing = sum(step.sent is None for step in steps)
+        found["calls"] = f"of {missing:,} of {len(steps):,} calls it was not recorded what they were sent"
+    if not reported:
+        found["tokens"] = "estimated, erring high: no usage was reported"
+    elif not same:
+        found["tokens"] = f"estimated for {name}, erring high: the reports are those of {recording.model}"
+    if any(step.at is None for step in steps) and cache.lifetime is not None:
+        found["times"] = (
+            f"calls follow each other within the {cache.lifetime:,.0f} seconds that a cached prompt lives"
+        )
+    if cache.assumed:
+        found["cache"] = cache.assumed
+    return found
