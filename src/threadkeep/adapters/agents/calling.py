@@ -35,6 +35,9 @@ PASSES: Final = 8
 ANSWER: Final = 1_024
 """Tokens kept free for an answer where neither the model nor the budget says."""
 
+PLAUSIBLE: Final = (0.3, 4.0)
+"""Bounds of a report beside its estimate: outside them it is no count of this input, and anchors nothing."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
@@ -226,16 +229,17 @@ class Calling:
         usage = prices.usage_of(answer) if answer is not None else None
         if usage is None or not usage.input or usage.from_cache:
             return
-        history = view.plan.request.history
-        self._session.report = Report(
-            tokens=usage.input,
-            messages=len(history),
-            digest=history.prefix_digest(len(history)),
-            model=self._model,
-            overhead=view.plan.request.limits.overhead,
-        )
+        history, estimate = view.plan.request.history, view.tokens.tokens
+        if PLAUSIBLE[0] * estimate <= usage.input <= PLAUSIBLE[1] * estimate:
+            self._session.report = Report(
+                tokens=usage.input,
+                messages=len(history),
+                digest=history.prefix_digest(len(history)),
+                model=self._model,
+                overhead=view.plan.request.limits.overhead,
+            )
         yield from self._counters.learn(
-            self._request.model, self._place, view.tokens.tokens, usage.input, view.messages, **self._known
+            self._request.model, self._place, estimate, usage.input, view.messages, **self._known
         )
 
     def _answer(self, view: View, response: Any) -> Flow[Any]:

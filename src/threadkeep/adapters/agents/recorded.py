@@ -34,6 +34,7 @@ def recorded(thread: Thread) -> Recording:
     ]
     used = {messages[step.end].id for step in steps}
     notes = Notes(thread)
+    policies = tuple(dict.fromkeys(one.policy for one in answered.values() if one.policy))
 
     def summary(fingerprint: str, key: str) -> SummaryText | None:
         digest = bytes.fromhex(key)
@@ -47,8 +48,16 @@ def recorded(thread: Thread) -> Recording:
         pins=frozenset(thread.pins()),
         others=sum(one.call.message_id not in used for one in records if one.call.purpose != "cached"),
         summaries=summary,
-        policies=tuple(dict.fromkeys(one.policy for one in answered.values() if one.policy)),
+        policies=policies,
+        learned=bool(policies) and _learned(notes, steps),
+        summarised=any(one.call.purpose == "summary" for one in records),
     )
+
+
+def _learned(notes: Notes, steps: Sequence[Step]) -> bool:
+    """Tell whether a middleware learned how the models count; a plain loop leaves nothing behind."""
+    names = {step.model for step in steps}
+    return any(name is None or notes.calibration(name) is not None for name in names)
 
 
 def _joined(step: Step, found: CallRecord | None, messages: Sequence[BaseMessage], own: set[bytes]) -> Step:
