@@ -77,8 +77,8 @@ def cases() -> Iterator[tuple[int, list[BaseMessage], Policy, str]]:
     chosen = policies()
     for seed in range(HISTORIES):
         history = random_history(seed)
-        if len(history) > 120 and seed % 5:  # one long history in sixty is enough for one run
-            history = random_history(seed, size=60)
+        if len(history) > 60 and seed % 5:  # a few long histories are enough for one run
+            history = random_history(seed, size=30)
         for number, one in enumerate(chosen):
             yield seed, history, one, PROVIDERS[(seed + number) % len(PROVIDERS)]
 
