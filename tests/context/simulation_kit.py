@@ -54,7 +54,7 @@ class Counting(BaseChatModel):
         return "counting"
 
     def _get_ls_params(self, stop: Any = None, **kwargs: Any) -> Any:
-        return {"ls_model_type": "chat", "ls_model_name": self.name, "ls_provider": "openai"}
+        return {"ls_model_type": "chat", "ls_model_name": self.name, "ls_provider": "workshop"}
 
     def reported(self, messages: list[BaseMessage], tools: Any) -> int:
         """Return the input tokens: four a message, and what the tokenizer says of everything else."""

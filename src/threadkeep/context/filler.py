@@ -35,35 +35,49 @@ class Summarizer:
     """Meets what plans need, and keeps count of the calls that takes.
 
     Args:
-        counter: Counts tokens.
+        counter: Counts what calls to a summarizer take.
         window: Tokens of the summarizer's context window where its model does not say.
         stored: Finds summaries that were really made; their text is used.
         model: A chat model that writes real summaries, or its name; None writes filler.
+        extracts: Whether policies without a model of their own make do with extracts.
     """
 
-    def __init__(self, counter: Counting, window: int | None, stored: Summaries, model: Any = None) -> None:
+    def __init__(
+        self,
+        counter: Counting,
+        window: int | None,
+        stored: Summaries,
+        model: Any = None,
+        *,
+        extracts: bool = False,
+    ) -> None:
         self._counter = counter
+        self._extracts = extracts
         self._window = window or FALLBACK_WINDOW
         self._stored = stored
         self._model = model
 
-    def meet(self, need: Need) -> tuple[Answer, list[Made]]:
-        """Return the answer to a need, and the calls it took."""
+    def meet(self, need: Need, counter: Counting) -> tuple[Answer, list[Made]]:
+        """Return the answer to a need, and the calls it took; the plan's own counter limits what is made."""
         answer: Answer
+        plain = need.kind not in ("summary", "entities")
+        extracts = self._extracts and self._model is None and need.model is None
+        if need.local is not None and (plain or extracts):
+            return need.local(counter.text), []
         stored = self._stored(need.fingerprint, need.key) if need.kind == "summary" else None
         reply = self._answered if self._model is not None and stored is None else self._filled
-        answer, made = self._driven(need, reply)
+        answer, made = self._driven(need, counter, reply)
         if stored is not None:
             return stored, _with_output(made, self._counter.text(stored.text))
         if need.kind == "entities" and self._model is None and need.local is not None:
-            return need.local(self._counter.text), made
+            return need.local(counter.text), made
         return answer, made
 
     def _driven(
-        self, need: Need, reply: Callable[[Ask], tuple[str | Exception, Made]]
+        self, need: Need, counter: Counting, reply: Callable[[Ask], tuple[str | Exception, Made]]
     ) -> tuple[Answer | Failed, list[Made]]:
         window = (window_of(self._model) if self._model is not None else None) or self._window
-        work = need.work(self._counter.text, window)
+        work = need.work(counter.text, window)
         made: list[Made] = []
         try:
             ask = next(work)

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage
-
 from threadkeep.context.cache_models import CacheModel, cache_model
 from threadkeep.context.calibration import Calibration
 from threadkeep.context.fences import RECALL_TOOLS
 from threadkeep.context.filler import Summarizer
 from threadkeep.context.providers import context_window, model_name, provider_of
 from threadkeep.context.recording import Recording, Step, guessed_overhead, schema_of
+from threadkeep.context.relearning import Relearning, Sizes
 from threadkeep.context.scaling import Pair, Scale, scale_of
 from threadkeep.context.tokens import Counter
 
@@ -33,11 +32,13 @@ class Premises:
         name: The model's name.
         provider: The provider's name, for cache and prices.
         rules: Whose rules views obey.
-        counter: Estimates tokens.
+        counter: Estimates what calls take, corrected by all reports there are.
+        planning: Counts for the plans, as it was at each call.
         scale: Turns estimates into tokens as the provider reports them.
         cache: How the provider caches.
         window: The model's context window in tokens.
         overheads: The estimate of each call's system prompt and tools, without and with the recall tools.
+            Plans have the same by their own counter.
         summarizer: Makes summaries.
         inferred: What was assumed, by name.
     """
@@ -47,6 +48,7 @@ class Premises:
     provider: str
     rules: str
     counter: Counter
+    planning: Relearning
     scale: Scale
     cache: CacheModel
     window: int | None
@@ -76,7 +78,6 @@ def premises_of(
     name = None if meant is None else model_name(meant)
     same = name == recording.model
     said = provider or (recording.provider if same else None) or _provider(meant)
-    rules = provider_of(meant) if meant is not None else "generic"
     counter = Counter(meant, _learned(recording) if same else None)
     window = None if meant is None else context_window(meant)
     overheads = _overheads(recording, counter)
@@ -86,13 +87,14 @@ def premises_of(
         recording=recording,
         name=name,
         provider=said,
-        rules=rules if rules != "generic" else provider_of(f"{said}:"),
+        rules=_rules(provider or (recording.provider if same else None), meant, name),
         counter=counter,
+        planning=Relearning(meant, same and recording.learned),
         scale=scale,
         cache=cache,
         window=window,
         overheads=overheads,
-        summarizer=Summarizer(counter, window, recording.summaries, summarizer),
+        summarizer=Summarizer(counter, window, recording.summaries, summarizer, extracts=recording.extracts),
         inferred=_inferred(recording, scale, cache, overhead, name, same),
     )
 
@@ -101,6 +103,15 @@ def _provider(model: Any) -> str:
     if isinstance(model, str) and ":" in model:
         return model.partition(":")[0]
     return "generic" if model is None else provider_of(model).removesuffix("-responses")
+
+
+def _rules(provider: str | None, model: Any, name: str | None) -> str:
+    """Return whose rules views obey: those of the provider that was named or recorded, else the model's."""
+    if provider is None:
+        return "generic" if model is None else provider_of(model)
+    if "bedrock" in provider and "claude" in (name or ""):
+        return "anthropic"
+    return provider_of(f"{provider}:")
 
 
 def _learned(recording: Recording) -> Calibration | None:
@@ -151,24 +162,15 @@ def _scale(
 
 def _pairs(recording: Recording, counter: Counter, overheads: Sequence[int]) -> dict[int, Pair]:
     """Return what was estimated and reported, of each call that has a report."""
-    known: dict[int, tuple[BaseMessage, int]] = {}
-
-    def size(messages: Sequence[BaseMessage]) -> int:
-        total = 0
-        for message in messages:
-            if id(message) not in known:
-                known[id(message)] = message, counter.message(message)
-            total += known[id(message)][1]
-        return total
-
+    sizes = Sizes(counter)
     pairs = {}
     for place, step in enumerate(recording.steps):
         if step.reported is None or not step.reported.input:
             continue
         if step.sent is None:
-            estimate = size(recording.messages[: step.end]) + overheads[place]
+            estimate = sizes.total(recording.messages[: step.end]) + overheads[place]
         else:
-            estimate = size(step.sent) + counter.tools(step.tools, step.response_format)
+            estimate = sizes.total(step.sent) + counter.tools(step.tools, step.response_format)
         pairs[place] = Pair(estimate=estimate, reported=step.reported.input, exact=step.sent is not None)
     return pairs
 
@@ -198,6 +200,8 @@ def _inferred(
         found["tokens"] = "estimated, erring high: no usage was reported"
     elif not same:
         found["tokens"] = f"estimated for {name}, erring high: the reports are those of {recording.model}"
+    if recording.extracts:
+        found["summaries"] = "extracts without a model, as in the recorded calls"
     if any(step.at is None for step in steps) and cache.lifetime is not None:
         found["times"] = (
             f"calls follow each other within the {cache.lifetime:,.0f} seconds that a cached prompt lives"

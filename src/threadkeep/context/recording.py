@@ -70,6 +70,8 @@ class Recording:
         others: How many recorded calls are no step: summaries, failures, retries, other branches.
         summaries: Finds stored summaries.
         policies: Names of the policies that calls were recorded with.
+        learned: Whether token counting learned from the calls while they were made, as ContextMiddleware's does.
+        summarised: Whether a model wrote summaries for them.
     """
 
     name: str
@@ -79,6 +81,13 @@ class Recording:
     others: int = 0
     summaries: Summaries = field(default=lambda fingerprint, key: None)
     policies: tuple[str, ...] = ()
+    learned: bool = False
+    summarised: bool = False
+
+    @property
+    def extracts(self) -> bool:
+        """Whether summaries were made without a model while this was recorded."""
+        return bool(self.policies) and not self.summarised
 
     @property
     def recorded(self) -> bool:

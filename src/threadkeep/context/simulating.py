@@ -86,10 +86,11 @@ def simulate(
     runners = [_Runner(premises, policy) for policy in named.values()]
     history: History | None = None
     for place, step in enumerate(recording.steps):
-        history = History.of(recording.messages[: step.end], premises.counter, history)
+        history = History.of(recording.messages[: step.end], premises.planning.counter, history)
         for runner in runners:
             runner.step(place, step, history)
             done.one()
+        premises.planning.learn(step)
     found = tuple(runner.result(name) for name, runner in zip(named, runners, strict=True))
     return _simulation(recording, premises, found)
 
@@ -147,7 +148,7 @@ class _Runner:
             if not needs:
                 break
             for need in needs:
-                answer, calls = self._premises.summarizer.meet(need)
+                answer, calls = self._premises.summarizer.meet(need, request.history.counter)
                 self._answers[need.fingerprint, need.key] = answer
                 made += calls
             plan = self._policy.plan(request)
