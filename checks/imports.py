@@ -30,9 +30,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
 )
 
-# Arrows to the right that are taken only when called: `memory.checkpointer` needs LangGraph,
+# Arrows to the right that are taken only when called: `memory.checkpointer` and `thread.view` need LangGraph,
 # `import threadkeep` does not.
-WHEN_CALLED = {("memory", "adapters"), ("context", "adapters")}
+WHEN_CALLED = {("memory", "adapters"), ("thread", "adapters"), ("context", "adapters")}
 
 _ABOVE_STORAGE = ("engine", "memory", "thread", "threads", "context", "adapters", "testing", "service", "cli")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage
 
@@ -22,6 +22,10 @@ from threadkeep.models import (
     Usage,
 )
 from threadkeep.ops.rows import ThreadRef
+
+if TYPE_CHECKING:
+    from threadkeep.context.plan import View
+    from threadkeep.context.policy import Policy
 
 
 class Thread:
@@ -161,6 +165,68 @@ class Thread:
     async def acall(self, number: int) -> CallRecord:
         """Return a model call with exactly what it was sent, and the policy's reason for every message of the state."""
         return await self._engine.arun(ledger.one(self._engine, self._ref, number))
+
+    def view(
+        self,
+        policy: Policy,
+        *,
+        model: Any = None,
+        system: Any = None,
+        tools: Sequence[Any] = (),
+        response_format: Any = None,
+        provider: str | None = None,
+        context_window: int | None = None,
+    ) -> View:
+        """Return what a policy sends of the thread's state to a model: `view.messages`, for a loop without an agent.
+
+        Pinned messages stay. Summaries are made by the model that the policy was given, without one by an extract,
+        and stored at once, as is how far the policy has come: the next call of `view`, in any process, goes on from
+        there and pays nothing again. The thread's messages are not changed.
+
+        Args:
+            policy: What decides.
+            model: The model that will be called, or its name: for its context window, its provider and counting.
+            system: The system prompt, if it is no message of the thread; counted, not returned.
+            tools: The tools of the call; counted.
+            response_format: The response schema of the call; counted.
+            provider: Whose rules the view obeys; by default the model's.
+            context_window: Tokens of the model's context window, where the model does not say.
+        """
+        from threadkeep.adapters.agents import looking, steps
+
+        asked = looking.Asked(
+            model=model,
+            system=system,
+            tools=tools,
+            response_format=response_format,
+            provider=provider,
+            context_window=context_window,
+        )
+        return steps.run(looking.thread_view(self, policy, asked))
+
+    async def aview(
+        self,
+        policy: Policy,
+        *,
+        model: Any = None,
+        system: Any = None,
+        tools: Sequence[Any] = (),
+        response_format: Any = None,
+        provider: str | None = None,
+        context_window: int | None = None,
+    ) -> View:
+        """Return what a policy sends of the thread's state to a model; a summarizer is awaited."""
+        from threadkeep.adapters.agents import looking, steps
+
+        asked = looking.Asked(
+            model=model,
+            system=system,
+            tools=tools,
+            response_format=response_format,
+            provider=provider,
+            context_window=context_window,
+        )
+        return await steps.arun(looking.thread_view(self, policy, asked))
 
     def pin(self, message_id: str) -> None:
         """Pin a message: policies keep it in the view, or restate what it says. Raises MessageNotFound."""
