@@ -11,6 +11,7 @@ from threadkeep.cli import history
 from threadkeep.cli import diff
 from threadkeep.cli import usage
 from threadkeep.cli import view
+from threadkeep.cli import simulate
 from threadkeep.cli import stats
 from threadkeep.cli import copy
 from threadkeep.cli import delete
@@ -33,6 +34,7 @@ __all__ = [
     "prune",
     "schema",
     "show",
+    "simulate",
     "stats",
     "threads",
     "usage",
