@@ -111,7 +111,7 @@ class Calling:
         report = self._session.report
         return Request(
             history=history,
-            state=State.from_json(self._state.get(settings.channel)),
+            state=self._session.state(self._state.get(settings.channel)),
             limits=Limits(
                 window=settings.context_window or context_window(request.model),
                 overhead=overhead,
@@ -157,6 +157,7 @@ class Calling:
         reserved = yield from self._settings.spending.reserve(
             self._place, self._request.model, view.tokens.tokens, self._room()
         )
+        self._session.pending = self._state.get(self._settings.channel), view.state
         request = self._request.override(messages=cast(Any, view.messages))
         handler, thread = self._handler, self._place.thread
         told: dict[str, Any] = {}
@@ -224,7 +225,7 @@ class Calling:
 
     def _noted(self, view: View, response: Any) -> Flow[None]:
         """Learn from what the provider reported."""
-        self._session.report = None
+        self._session.pending = self._session.report = None
         answer = next((one for one in _messages(response) if isinstance(one, AIMessage)), None)
         usage = prices.usage_of(answer) if answer is not None else None
         if usage is None or not usage.input or usage.from_cache:

@@ -6,12 +6,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from langchain_core.messages import ToolMessage
 
 from threadkeep.context.history import History
 from threadkeep.context.limits import Anchor
+from threadkeep.context.marks import State
 from threadkeep.context.plan import Answer
 from threadkeep.context.summarizing import Failed
 
@@ -53,6 +54,7 @@ class Session:
         failures: What could not be made, and how many messages there were then: a retry of that call asks no more.
         report: What the provider said of the last call.
         too_large: Tokens that a model refused, by its name.
+        pending: How far the policy came in a call that was not answered, and the reference it started from.
         results: What finished without reaching the messages, by call id; None for calls nothing is known of.
     """
 
@@ -61,7 +63,18 @@ class Session:
     failures: dict[Key, tuple[Failed, int]] = field(default_factory=dict)
     report: Report | None = None
     too_large: dict[str | None, int] = field(default_factory=dict)
+    pending: tuple[Any, State] | None = None
     results: dict[str, ToolMessage | None] = field(default_factory=dict)
+
+    def state(self, reference: Any) -> State:
+        """Return how far the policy is: as the state has it, or further where a call after that failed.
+
+        A failed call's plan is as good as a stored one: its marks hold as long as what they cover is the same.
+        """
+        pending = self.pending
+        if pending is not None and pending[0] == reference:
+            return pending[1]
+        return State.from_json(reference)
 
     def keep(self, key: Key, answer: Answer) -> None:
         """Keep an answer; the oldest leave."""

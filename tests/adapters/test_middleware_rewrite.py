@@ -1,0 +1,156 @@
+"""ContextMiddleware in rewrite mode: a small state, a whole record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+import threadkeep
+from threadkeep import ConfigurationError, Memory
+from threadkeep.context import Buffer, Offload, SummaryBuffer, Window, validate
+
+from .kit import Drive, Scripted, calls, human, kinds, says, texts, thread
+from .middleware_kit import (
+    TOLD,
+    agent,
+    chatter,
+    knowing,
+    rounds,
+    sent,
+    small,
+    summaries_in,
+    summarizer,
+    talk,
+    weigh,
+)
+
+
+def rewriting(llm: Any, policy: Any, memory: Memory, **options: Any) -> Any:
+    return agent(llm, policy, memory.checkpointer, memory=memory, mode="rewrite", **options)
+
+
+@pytest.mark.crosswise
+def test_the_state_is_small_and_the_record_whole(memory: Memory, drive: Drive) -> None:
+    model = knowing()
+    graph = rewriting(model, small(), memory, model=summarizer())
+    said = chatter(12)
+    for text in said:
+        out = talk(drive, graph, [text])
+        assert len(out["messages"]) <= 7
+        assert out["messages"][-1].type == "ai"
+    record = drive(memory.threads.get("t").messages)
+    assert texts(record)[::2] == said and len(record) == 24
+    earlier = [s for s in drive(graph.get_state_history, thread()) if len(s.values.get("messages", ())) == 6]
+    assert earlier and earlier[-1].values["messages"][0].text == said[0]
+
+
+@pytest.mark.crosswise
+def test_the_view_is_that_of_view_mode(memory: Memory, drive: Drive) -> None:
+    """Taking messages out of the state changes nothing of what the model sees."""
+    seen = {}
+    for mode in ("view", "rewrite"):
+        model = Scripted(reply=lambda messages: says("Yes."))
+        options: Any = {"memory": memory, "mode": mode, "model": summarizer()}
+        graph = agent(model, SummaryBuffer(trigger=("messages", 8), keep=4), memory.checkpointer, **options)
+        talk(drive, graph, [TOLD, *chatter(14)], name=mode)
+        seen[mode] = [texts(call) for call in model.seen]
+    assert seen["view"] == seen["rewrite"]
+
+
+@pytest.mark.crosswise
+def test_tool_rounds_leave_whole(memory: Memory, drive: Drive) -> None:
+    model = rounds(30)
+    graph = rewriting(model, SummaryBuffer(trigger=("messages", 12), keep=4), memory, tools=[weigh])
+    out = drive(graph.invoke, human("Weigh all boxes."), {**thread(), "recursion_limit": 300})
+    assert len(out["messages"]) <= 14
+    assert validate(out["messages"]) == ()
+    assert all(validate(call) == () and len(call) <= 13 for call in model.seen)
+    assert kinds(drive(memory.threads.get("t").messages)) == ["human", *["ai", "tool"] * 30, "ai"]
+
+
+@pytest.mark.crosswise
+def test_an_answer_with_a_known_id_is_not_removed(memory: Memory, drive: Drive) -> None:
+    """A scripted or cached model answers under one id again and again."""
+    model = Scripted(reply=lambda messages: AIMessage("Yes.", id="same"))
+    graph = rewriting(model, Window(messages=4), memory)
+    out = talk(drive, graph, chatter(8))
+    assert out["messages"][-1].id == "same" or any(m.id == "same" for m in out["messages"])
+
+
+@pytest.mark.crosswise
+def test_repairs_of_invalid_calls_and_removals_go_together(memory: Memory, drive: Drive) -> None:
+    """LangChain rewrites the whole list when it closes invalid calls; the answer and the rest must survive that."""
+    broken = AIMessage(
+        "", invalid_tool_calls=[{"name": "weigh", "args": "{", "id": "c1", "error": "cut off"}]
+    )
+    answers = iter([says("Yes."), says("Yes."), broken, says("A"), says("B"), says("C"), says("D")])
+    model = Scripted(reply=lambda messages: next(answers))
+    graph = rewriting(model, Window(messages=4), memory, tools=[weigh])
+    out = talk(drive, graph, chatter(7))
+    assert out["messages"][-1].text == "D"
+    assert len(out["messages"]) <= 7
+    assert [m.text for m in drive(memory.threads.get("t").messages) if m.type == "human"] == chatter(7)
+
+
+@pytest.mark.crosswise
+def test_recall_reads_the_record_of_the_runs_own_thread(memory: Memory, drive: Drive) -> None:
+    def reply(messages: Any) -> AIMessage:
+        last = messages[-1]
+        if isinstance(last, ToolMessage):
+            return says(f"I found: {last.text}")
+        return calls("search_history", query="badge secret") if "search" in last.text else says("Yes.")
+
+    model = Scripted(reply=reply)
+    graph = rewriting(model, Offload(trigger=("messages", 6), keep=2), memory)
+    others = memory.as_owner("somebody else")
+    agent(model, Buffer(), others.checkpointer).invoke(human("The secret badge is theirs."), thread())
+    talk(drive, graph, ["The secret badge is another thread's."], name="u")
+    out = talk(drive, graph, [TOLD, *chatter(8), "Please search."])
+    assert TOLD in out["messages"][-1].text
+    assert "theirs" not in out["messages"][-1].text and "another thread" not in out["messages"][-1].text
+    assert not any(m.text == TOLD for m in out["messages"])
+
+
+def test_a_page_of_a_long_message_is_bounded(memory: Memory) -> None:
+    long = "It stands in the third row. " * 2_000
+
+    def reply(messages: Any) -> AIMessage:
+        last = messages[-1]
+        if isinstance(last, ToolMessage) or "read" not in last.text:
+            return says("Yes.")
+        lines = (line for message in messages for line in message.text.split("\n"))
+        return calls("read_history", reference=next(one.split(":")[0] for one in lines if "third row" in one))
+
+    graph = agent(
+        Scripted(reply=reply),
+        Offload(trigger=("messages", 6), keep=2),
+        memory.checkpointer,
+        recall_tokens=300,
+    )
+    for text in [long, *chatter(4), "Please read it."]:
+        out = graph.invoke(human(text), thread())
+    (result,) = [m for m in out["messages"] if m.type == "tool"]
+    assert "third row" in result.text and "[page 1" in result.text
+    assert len(result.text) < 3_000
+
+
+@pytest.mark.on_file
+def test_a_new_process_finds_what_left_the_state(url: str, drive: Drive) -> None:
+    with threadkeep.open(url) as memory:
+        before = knowing()
+        talk(drive, rewriting(before, small(), memory, model=summarizer()), [TOLD, *chatter(7)])
+    with threadkeep.open(url) as memory:
+        model, writer = knowing(), summarizer("Somebody else's words.")
+        talk(drive, rewriting(model, small(), memory, model=writer), ["Go on."])
+        assert summaries_in(sent(model))[0] == summaries_in(sent(before))[0]
+        assert writer.seen == []
+
+
+def test_another_checkpointer_is_refused(memory: Memory) -> None:
+    for saver in (None, InMemorySaver()):
+        graph = agent(knowing(), small(), saver, memory=memory, mode="rewrite")
+        with pytest.raises(ConfigurationError, match=r"memory\.checkpointer"):
+            graph.invoke(human("hi"), thread())
