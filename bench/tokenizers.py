@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -22,7 +23,17 @@ _FILLER = "a b c d e f g h\n" * 40
 
 @cache
 def tokenizer(name: str) -> Count:
-    """Return the counting function of a tokenizer; ImportError where its package is not installed."""
+    """Return the counting function of a tokenizer; ImportError where its package is not installed.
+
+    A text is counted once: some of these take milliseconds for a passage.
+    """
+    with warnings.catch_warnings():
+        # How a package finds its own tables is not what is measured.
+        warnings.simplefilter("ignore")
+        return cache(_load(name))
+
+
+def _load(name: str) -> Count:
     if name == "SmolLM2":
         return _smollm2()
     if name == "deepseek":

@@ -22,7 +22,7 @@ KEPT: Final = 12
 """Reported calls that are kept of each model."""
 ENOUGH: Final = 3
 """Reported calls with a script after which its estimate is `calibrated`."""
-_SHARE: Final = 0.04
+_SHARE: Final = 0.02
 """Share of a call's tokens from which on a call says something about a script."""
 _FLOOR, _CEILING = 0.3, 8.0
 """Bounds of a factor, and of a report beside its estimate: what lies outside is no count of this input."""
@@ -32,9 +32,9 @@ _PRIOR, _SPREAD = -0.08, 0.45
 """Mean and deviation of a factor's logarithm before anything is known: cold estimates err high by about 8 %."""
 _NOISE: Final = 0.05
 """Relative deviation of a call's text from its script's average."""
-_MARGIN: Final = 0.05
+_MARGIN: Final = 0.04
 """What a calibrated estimate is raised by, so that it errs high."""
-_ROUNDS: Final = 8
+_ROUNDS, _SETTLED = 8, 0.005
 
 _DOUBT: Final = 3.0
 """By how much another family must fit better than the one that a model's name says."""
@@ -153,7 +153,9 @@ def _solve(calls: Sequence[Call], candidates: Sequence[Mapping[str, float]]) -> 
         priors = [_PRIOR + math.log(candidate.get(script, 1.0)) for script in names]
         logs = list(priors)
         for _ in range(_ROUNDS):
-            logs = _step(rows, logs, priors)
+            before, logs = logs, _step(rows, logs, priors)
+            if all(abs(new - old) < _SETTLED for new, old in zip(logs, before, strict=True)):
+                break
         # The family that the name says comes first, and only calls that clearly contradict it take another.
         cost = _misfit(rows, logs, priors) + (_DOUBT if best is not None else 0.0)
         if best is None or cost < best[0]:

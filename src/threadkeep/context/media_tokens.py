@@ -95,7 +95,7 @@ def image_size(data: bytes) -> tuple[int, int] | None:
 
 def _webp_size(data: bytes) -> tuple[int, int] | None:
     match data[12:16]:
-        case b"VP8X":
+        case b"VP8X" if len(data) >= 30:
             return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
         case b"VP8L":
             (bits,) = struct.unpack("<I", data[21:25])

@@ -42,7 +42,7 @@ _UNSENT: Final = frozenset(
 """Keys of a block that are no text for the model."""
 _OPAQUE: Final = frozenset({"encrypted_content", "data"})
 """Keys whose value stands for reasoning that was encrypted: about four bytes a token, in base64."""
-_CONFIDENT: Final = 0.9
+_CONFIDENT: Final = 0.85
 """Share of an estimate whose scripts are calibrated, from which on the whole is called so."""
 
 
