@@ -81,7 +81,7 @@ def is_blank(block: Any) -> bool:
 
 
 def _plain(message: BaseMessage) -> BaseMessage | None:
-    if message.text.strip() or isinstance(message, ToolMessage):
+    if str(message.content).strip() or isinstance(message, ToolMessage):
         return message
     if isinstance(message, SystemMessage):
         return None

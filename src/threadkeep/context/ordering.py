@@ -21,20 +21,25 @@ CACHE_MARKS = 4
 """How many `cache_control` marks Anthropic takes."""
 
 
-def ordered(messages: list[BaseMessage], provider: str, *, prefill: bool) -> list[BaseMessage]:
-    """Return the messages in the order that the provider wants, with what it wants put in."""
-    found = messages
+def ordered(
+    messages: list[BaseMessage], provider: str, *, prefill: bool, before: list[BaseMessage]
+) -> list[BaseMessage]:
+    """Return the messages in the order that the provider wants, with what it wants put in.
+
+    Those `before` them, if any, begin with the user and are in order; they are returned, too.
+    """
+    found = [*before[-1:], *messages]
     if provider in ("anthropic", "google"):
-        found = _begun(_noted(found))
+        found = _noted(found, 0) if before else _begun(_noted(found, _start(found)))
     if provider == "google":
         found = _answered(found)
-    if all(is_system(message) for message in found):
+    if not before and all(is_system(message) for message in found):
         found = [*found, _stand_in(NOTHING)]
     if not prefill and is_ai(found[-1]) and not makes_calls(found[-1]):
         found = [*found, _stand_in(CONTINUE)]
     if provider == "anthropic":
         found = _unmarked(_trimmed(found))
-    return found
+    return [*before[:-1], *found]
 
 
 def cache_marks(message: BaseMessage) -> int:
@@ -48,13 +53,12 @@ def _stand_in(text: str) -> HumanMessage:
     return HumanMessage(text, additional_kwargs={"threadkeep": "repair"})
 
 
-def _noted(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """Turn system messages after the first ones into notes in the user's role, where they stand.
+def _noted(messages: list[BaseMessage], start: int) -> list[BaseMessage]:
+    """Turn system messages from `start` on into notes in the user's role, where they stand.
 
     Moved to the front they would apply to what came before them, and change the beginning of the prompt, so that
     nothing of it could be read from the provider's cache.
     """
-    start = _start(messages)
     return [
         *messages[:start],
         *(_note(message) if is_system(message) else message for message in messages[start:]),

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,16 +42,19 @@ class Group:
     results: list[tuple[ToolMessage, Slot]] = field(default_factory=list)
 
 
-def paired(messages: Sequence[BaseMessage], longest: int | None = None) -> list[Group]:
+def paired(
+    messages: Sequence[BaseMessage], longest: int | None = None, taken: Set[str] = frozenset()
+) -> list[Group]:
     """Return the messages that are no results, each with its calls and their results; orphans are left out.
 
     Ids and names of the slots are those to be sent: there, unique, of at most `longest` characters, and names as
-    providers take them. A call that only the content holds counts if a result names it.
+    providers take them. A call that only the content holds counts if a result names it. Calls before these messages
+    have the ids that are `taken`.
     """
     answers = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
     groups: list[Group] = []
     waiting: defaultdict[str, list[tuple[Group, list[Slot]]]] = defaultdict(list)
-    naming = _Naming(longest)
+    naming = _Naming(longest, taken)
     for message in messages:
         if isinstance(message, ToolMessage):
             _answer(message, waiting.get(message.tool_call_id))
@@ -137,9 +140,9 @@ def custom_input(args: dict[str, Any]) -> str:
 class _Naming:
     """Gives calls the ids under which they are sent: the same ones whenever the same messages come."""
 
-    def __init__(self, longest: int | None) -> None:
+    def __init__(self, longest: int | None, taken: Set[str]) -> None:
         self._longest = longest
-        self._given: set[str] = set()
+        self._given = set(taken)
         self._times: defaultdict[str, int] = defaultdict(int)
 
     def slot(self, message: BaseMessage, call: dict[str, Any], valid: bool, place: int) -> Slot:

@@ -26,6 +26,7 @@ from threadkeep.context.contents import cleaned
 from threadkeep.context.items import Items
 from threadkeep.context.ordering import ordered
 from threadkeep.context.pairing import Group, Slot, paired
+from threadkeep.context.plain import plain_beginning
 from threadkeep.context.settling import settled
 
 __all__ = ["UNFINISHED", "UNREADABLE", "repair"]
@@ -80,7 +81,9 @@ def repair(
         prefill: Whether the last message may be an answer for the model to go on with.
     """
     longest = OPENAI_ID_LENGTH if provider in ("openai", "openai-responses") else None
-    groups = paired(_normal(messages), longest)
+    plain = plain_beginning(messages, longest)
+    rest = messages[plain.end :]
+    groups = paired(_normal(rest, plain.callers), longest, plain.call_ids)
     head = groups[-1] if groups else None
     found: list[BaseMessage] = []
     items = Items(store=store) if provider == "openai-responses" else None
@@ -93,16 +96,20 @@ def repair(
             continue
         found.append(items.kept(kept) if items is not None else kept)
         found.extend(_results(group, provider, results, paused if group is head else frozenset()))
-    found = ordered(found, provider, prefill=prefill)
+    before = list(messages[: plain.end])
+    found = ordered(found, provider, prefill=prefill, before=before)
     if provider in ("generic", "openai-responses") and (reduced or not _same(found, messages)):
         return [_without_response_id(message) for message in found]
     return found
 
 
-def _normal(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages in the classes that every package knows, each once."""
+def _normal(messages: Sequence[BaseMessage], callers: Mapping[str, BaseMessage]) -> list[BaseMessage]:
+    """Return the messages in the classes that every package knows, each once.
+
+    `callers` are those before them that call tools, by id.
+    """
     found: list[BaseMessage] = []
-    by_id: dict[str, BaseMessage] = {}
+    by_id = dict(callers)
     for message in messages:
         if isinstance(message, RemoveMessage | FunctionMessage):
             continue
