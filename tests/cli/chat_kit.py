@@ -13,6 +13,7 @@ from pydantic import Field
 from rich.console import Console
 
 from threadkeep.cli.chat_loop import Chat
+from threadkeep.context import Policy
 from threadkeep.memory import Memory
 
 Reply = Callable[[list[BaseMessage]], str]
@@ -114,11 +115,14 @@ def hold(
     *,
     thread: str = "default",
     system: str | None = None,
+    policy: Policy | None = None,
+    summarizer: BaseChatModel | None = None,
 ) -> Held:
     """Hold a chat in which these lines are typed."""
     output = Recorder()
     console = Console(file=output, width=120, highlight=False, markup=False)
     given = iter(lines)
-    with Chat(memory, thread, model or Streaming(reply=echo), console, system=system) as chat:
+    talking = model or Streaming(reply=echo)
+    with Chat(memory, thread, talking, console, system=system, policy=policy, summarizer=summarizer) as chat:
         chat.greet("A scripted model.")
         return Held(chat.run(lambda: next(given, None)), output)

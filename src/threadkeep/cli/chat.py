@@ -31,6 +31,13 @@ def chat(
     system: Annotated[
         str | None, typer.Option(metavar="TEXT", help="A system prompt; it is sent, and not kept.")
     ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POLICY",
+            help="What of the thread is sent, as in summary-buffer:tokens=2000,keep=10; all of it by default.",
+        ),
+    ] = None,
 ) -> None:
     """Hold a conversation that goes on where it stopped.
 
@@ -41,10 +48,25 @@ def chat(
     with ExitStack() as stack:
         with busy(console, "starting"):
             from threadkeep.cli.chat_loop import Chat
+            from threadkeep.context.parsing import parse_policy
 
+            what = parse_policy(policy) if policy is not None else None
             chosen = choose(model)
+            if what is not None:
+                chosen.check(what)
             memory = stack.enter_context(threadkeep.open(db))
-            held = stack.enter_context(Chat(memory, thread, chosen.model, console, system=system))
+            held = stack.enter_context(
+                Chat(
+                    memory,
+                    thread,
+                    chosen.model,
+                    console,
+                    system=system,
+                    policy=what,
+                    summarizer=chosen.summarizer,
+                    context_window=chosen.context_window,
+                )
+            )
         held.greet(chosen.notice, chosen.suggestion)
         status = held.run()
     raise typer.Exit(status)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from langchain_core.messages import BaseMessage
 from rich.text import Text
 
+from threadkeep.cli import chat_context
 from threadkeep.cli.output import Column, print_table
 from threadkeep.cli.text import counted, moment, one_line, shown_id
 from threadkeep.cli.transcript import print_messages
@@ -120,6 +121,10 @@ def _usage(chat: Chat, argument: str) -> None:
     )
 
 
+def _context(chat: Chat, argument: str) -> None:
+    chat_context.print_view(chat.console, chat.foresee(argument), chat.policy)
+
+
 def _fork(chat: Chat, argument: str) -> None:
     humans = [message for message in _begun(chat) if message.type == "human"]
     if not argument.isdecimal() or int(argument) >= len(humans):
@@ -189,6 +194,7 @@ COMMANDS = {
     "history": Command("", "the thread's checkpoints, with their turns", _history),
     "messages": Command("", "all that was said", _messages),
     "usage": Command("", "tokens of the thread's model calls", _usage),
+    "context": Command("[TEXT]", "what the next call will be sent, and why", _context),
     "fork": Command("N", "go back to the end of turn N, on a branch of its own", _fork),
     "threads": Command("", "the conversations in this database", _threads),
     "retry": Command("", "ask again for an answer that failed or was stopped", _retry),

@@ -13,10 +13,14 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from rich.console import Console
 from rich.text import Text
 
-from threadkeep.cli import chat_commands, chat_input
+from threadkeep.adapters.agents import looking, steps
+from threadkeep.adapters.agents.middleware import ContextMiddleware
+from threadkeep.cli import chat_commands, chat_context, chat_input
 from threadkeep.cli.app import print_error
 from threadkeep.cli.output import busy
 from threadkeep.cli.text import block, counted, one_line, shown_id, size
+from threadkeep.context.buffer import Buffer
+from threadkeep.context.policy import Policy
 from threadkeep.errors import ThreadkeepError
 from threadkeep.memory import Memory
 
@@ -39,16 +43,43 @@ class Chat:
         console: Console,
         *,
         system: str | None = None,
+        policy: Policy | None = None,
+        summarizer: BaseChatModel | None = None,
+        context_window: int | None = None,
     ) -> None:
+        """Make a chat.
+
+        Args:
+            memory: Where the conversation is kept.
+            thread: Its name.
+            model: Who answers.
+            console: Where to print.
+            system: A system prompt.
+            policy: What of the conversation is sent; everything by default.
+            summarizer: Who writes the policy's summaries; extracts stand for them by default.
+            context_window: Tokens of the model's context window, where the model does not say.
+        """
         self.memory = memory
         self.thread = memory.threads.get(thread)
         self.console = console
+        self.policy = policy or Buffer()
+        self._context = ContextMiddleware(
+            self.policy, memory=memory, model=summarizer, context_window=context_window
+        )
+        self._asked = looking.Asked(
+            model=model, system=system, tools=self._context.tools, summarizer=summarizer
+        )
         self._agent: Any = create_agent(
-            model, tools=[], system_prompt=system, checkpointer=memory.checkpointer
+            model,
+            tools=[],
+            system_prompt=system,
+            middleware=[self._context],
+            checkpointer=memory.checkpointer,
         )
         self._config = {"configurable": {"thread_id": self.thread.thread_id}}
         self._runner = asyncio.Runner()
         self._unanswered: str | None = None
+        self._progress = chat_context.Progress()
 
     def __enter__(self) -> Chat:
         return self
@@ -126,15 +157,26 @@ class Chat:
         """Return the thread's messages; none when it has not begun."""
         return list(self.thread.messages()) if self.thread.exists() else []
 
+    def foresee(self, text: str) -> looking.Foreseen:
+        """Return the view of the next call, with this text as the next message; it asks no model."""
+        values = self.thread.state().values if self.thread.exists() else {}
+        messages = list(values.get("messages") or ())
+        if text or not messages or messages[-1].type != "human":
+            messages.append(chat_context.next_message(text))
+        reference = values.get(self._context.channel)
+        return steps.run(looking.next_view(self._context, self.thread, messages, reference, self._asked))
+
     async def _answer(self, text: str, repeated: bool) -> AIMessage | None:
         """Run the agent on a message and return the answer, its text printed as it comes."""
         answer: AIMessage | None = None
         printed = False
+        self._progress = chat_context.Progress()
         with busy(self.console, "") as waiting:
             async for kind, data in self._events(await self._input(text, repeated)):
                 if kind == "values":
                     last = data["messages"][-1] if data.get("messages") else None
                     answer = last if isinstance(last, AIMessage) else None
+                    self._progress.take(data.get(self._context.channel))
                 elif isinstance(data[0], AIMessage | AIMessageChunk) and data[0].text:
                     waiting()
                     self._write(block(data[0].text))
@@ -167,9 +209,15 @@ class Chat:
                 counted(len(messages), "message") + (f" on branch {branch}" if branch else ""),
                 counted(self.thread.info().checkpoints, "checkpoint"),
                 *_tokens(answer),
+                *self._reduction(),
                 size(self.memory.size()) if self.memory.size() else "in memory only",
             ]
         )
+
+    def _reduction(self) -> list[str]:
+        names = self._progress.reduced(self.policy)
+        last = self.thread.usage().last if names else None
+        return [] if last is None else [chat_context.reduction(names, self.thread.call(last.number).reasons)]
 
     def _write(self, text: str) -> None:
         self.console.file.write(text)

@@ -11,17 +11,37 @@ from threadkeep.errors import ConfigurationError, MissingExtra
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+    from threadkeep.context.policy import Policy
+
 LOCAL = "local"
 EXAMPLE = "openai:gpt-5-mini"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatModel:
-    """A model, the line that tells people what they talk to, and what they could try first."""
+    """A model, the line that tells people what they talk to, and what they could try first.
+
+    `summarizer` writes the summaries of a policy: nobody where the model cannot. `context_window` is in tokens, None
+    where the model says so itself; `tools` is whether it can call any.
+    """
 
     model: BaseChatModel
     notice: str
     suggestion: str | None = None
+    summarizer: BaseChatModel | None = None
+    context_window: int | None = None
+    tools: bool = True
+
+    def check(self, policy: Policy) -> None:
+        """Raise ConfigurationError for a policy whose recall tools the model cannot call."""
+        if policy.recalls and not self.tools:
+            from threadkeep.context.parsing import policy_text
+
+            raise ConfigurationError(
+                f"policy {policy_text(policy)!r} gives the model tools to read older messages, and the demo model "
+                f"calls none; name another model (--model {EXAMPLE}) or another policy, such as summary-buffer",
+                option="policy",
+            )
 
 
 def choose(name: str) -> ChatModel:
@@ -30,7 +50,10 @@ def choose(name: str) -> ChatModel:
     Raises MissingExtra when its package is not installed, and ConfigurationError for an unknown provider or
     when the provider's own settings, such as an API key, are missing.
     """
-    return _local() if name == LOCAL else ChatModel(model=_known(name), notice=f"Model: {one_line(name)}.")
+    if name == LOCAL:
+        return _local()
+    model = _known(name)
+    return ChatModel(model=model, notice=f"Model: {one_line(name)}.", summarizer=model)
 
 
 def _local() -> ChatModel:
@@ -45,6 +68,8 @@ def _local() -> ChatModel:
         model=model,
         notice=f"{MODEL}, a tiny demo model. A real one: --model PROVIDER:NAME, as in {EXAMPLE}.",
         suggestion="Tell it something about yourself, leave, start again, and ask for it.",
+        context_window=model.window,
+        tools=False,
     )
 
 

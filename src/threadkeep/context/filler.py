@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from threadkeep.context.history import Counting
@@ -16,6 +17,9 @@ from threadkeep.context.viewing import model_of, text_of, window_of
 
 MARK: Final = "simulated summary:"
 """How a text begins that stands for a summary nobody wrote."""
+
+_TEXTS: Final = 16_384
+"""How many texts are remembered with their tokens."""
 
 _WORDS: Final = (
     "the order was checked and later moved because a shelf had no room so they agreed on another plan after some "
@@ -52,6 +56,8 @@ class Summarizer:
         extracts: bool = False,
     ) -> None:
         self._counter = counter
+        # Each summary restates nearly what the one before did.
+        self._counted: tuple[Counting, Callable[[str], int]] = counter, lru_cache(_TEXTS)(counter.text)
         self._extracts = extracts
         self._window = window or FALLBACK_WINDOW
         self._stored = stored
@@ -62,22 +68,25 @@ class Summarizer:
         answer: Answer
         plain = need.kind not in ("summary", "entities")
         extracts = self._extracts and self._model is None and need.model is None
+        if self._counted[0] is not counter:
+            self._counted = counter, lru_cache(_TEXTS)(counter.text)
+        count = self._counted[1]
         if need.local is not None and (plain or extracts):
-            return need.local(counter.text), []
+            return need.local(count), []
         stored = self._stored(need.fingerprint, need.key) if need.kind == "summary" else None
         reply = self._answered if self._model is not None and stored is None else self._filled
-        answer, made = self._driven(need, counter, reply)
+        answer, made = self._driven(need, count, reply)
         if stored is not None:
             return stored, _with_output(made, self._counter.text(stored.text))
         if need.kind == "entities" and self._model is None and need.local is not None:
-            return need.local(counter.text), made
+            return need.local(count), made
         return answer, made
 
     def _driven(
-        self, need: Need, counter: Counting, reply: Callable[[Ask], tuple[str | Exception, Made]]
+        self, need: Need, count: Callable[[str], int], reply: Callable[[Ask], tuple[str | Exception, Made]]
     ) -> tuple[Answer | Failed, list[Made]]:
         window = (window_of(self._model) if self._model is not None else None) or self._window
-        work = need.work(counter.text, window)
+        work = need.work(count, window)
         made: list[Made] = []
         try:
             ask = next(work)
