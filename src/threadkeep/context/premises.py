@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from threadkeep.context.cache_models import CacheModel, cache_model
 from threadkeep.context.calibration import Calibration
-from threadkeep.context.fences import RECALL_TOOLS
 from threadkeep.context.filler import Summarizer
+from threadkeep.context.overheads import Overheads
 from threadkeep.context.providers import context_window, model_name, provider_of
-from threadkeep.context.recording import Recording, Step, guessed_overhead, schema_of
+from threadkeep.context.recording import Recording, guessed_overhead
 from threadkeep.context.relearning import Relearning, Sizes
 from threadkeep.context.scaling import Pair, Scale, scale_of
 from threadkeep.context.tokens import Counter
-
-RECALL_TOKENS: Final = 200
-"""Tokens of the recall tools' schemas, for a policy that gives them to a model that did not have them."""
 
 _LEARNED: Final = 12
 """Calls that token counting is calibrated by: as many as a `Calibration` keeps."""
@@ -37,8 +34,7 @@ class Premises:
         scale: Turns estimates into tokens as the provider reports them.
         cache: How the provider caches.
         window: The model's context window in tokens.
-        overheads: The estimate of each call's system prompt and tools, without and with the recall tools.
-            Plans have the same by their own counter.
+        overheads: Estimates each call's system prompt and tools.
         summarizer: Makes summaries.
         inferred: What was assumed, by name.
     """
@@ -52,14 +48,9 @@ class Premises:
     scale: Scale
     cache: CacheModel
     window: int | None
-    overheads: Sequence[tuple[int, int]]
+    overheads: Overheads
     summarizer: Summarizer
     inferred: Mapping[str, str]
-
-    def overhead(self, place: int, recalls: bool) -> int:
-        """Return the estimate of a call's system prompt and tools, with the recall tools if the policy has them."""
-        plain, with_recall = self.overheads[place]
-        return with_recall if recalls else plain
 
 
 def premises_of(
@@ -80,8 +71,8 @@ def premises_of(
     said = provider or (recording.provider if same else None) or _provider(meant)
     counter = Counter(meant, _learned(recording) if same else None)
     window = None if meant is None else context_window(meant)
-    overheads = _overheads(recording, counter)
-    scale = _scale(recording, counter, [plain for plain, _ in overheads], overhead, same)
+    overheads = Overheads(recording.steps)
+    scale = _scale(recording, counter, overheads, overhead, same)
     cache = cache_model(said, name)
     return Premises(
         recording=recording,
@@ -125,33 +116,8 @@ def _learned(recording: Recording) -> Calibration | None:
     return made if chosen else None
 
 
-def _overheads(recording: Recording, counter: Counter) -> list[tuple[int, int]]:
-    """Return what each call's system prompt and tools are estimated at; a call that tells nothing is like the last."""
-    memo: dict[Any, tuple[int, int]] = {}
-    first = next((step for step in recording.steps if step.sent is not None), None)
-    latest = (0, RECALL_TOKENS) if first is None else _overhead(first, counter, memo)
-    found = []
-    for step in recording.steps:
-        if step.sent is not None:
-            latest = _overhead(step, counter, memo)
-        found.append(latest)
-    return found
-
-
-def _overhead(step: Step, counter: Counter, memo: dict[Any, tuple[int, int]]) -> tuple[int, int]:
-    schemas = tuple(map(schema_of, step.tools))
-    key = (tuple(map(id, step.system)), schemas, repr(step.response_format))
-    if key not in memo:
-        own = [any(f'"{name}"' in schema for name in RECALL_TOOLS) for schema in schemas]
-        plain = [tool for tool, recall in zip(step.tools, own, strict=True) if not recall]
-        bare = counter.count(step.system, tools=plain, response_format=step.response_format).tokens
-        whole = counter.count(step.system, tools=step.tools, response_format=step.response_format).tokens
-        memo[key] = (bare, whole if any(own) else whole + RECALL_TOKENS)
-    return memo[key]
-
-
 def _scale(
-    recording: Recording, counter: Counter, overheads: Sequence[int], overhead: int | None, same: bool
+    recording: Recording, counter: Counter, overheads: Overheads, overhead: int | None, same: bool
 ) -> Scale:
     guess = 0 if recording.recorded else overhead if overhead is not None else guessed_overhead(recording)
     scale = scale_of(
@@ -160,7 +126,7 @@ def _scale(
     return scale if same else Scale(constant=scale.constant)
 
 
-def _pairs(recording: Recording, counter: Counter, overheads: Sequence[int]) -> dict[int, Pair]:
+def _pairs(recording: Recording, counter: Counter, overheads: Overheads) -> dict[int, Pair]:
     """Return what was estimated and reported, of each call that has a report."""
     sizes = Sizes(counter)
     pairs = {}
@@ -168,7 +134,9 @@ def _pairs(recording: Recording, counter: Counter, overheads: Sequence[int]) -> 
         if step.reported is None or not step.reported.input:
             continue
         if step.sent is None:
-            estimate = sizes.total(recording.messages[: step.end]) + overheads[place]
+            estimate = sizes.total(recording.messages[: step.end]) + overheads.of(
+                place, counter, recalls=False
+            )
         else:
             estimate = sizes.total(step.sent) + counter.tools(step.tools, step.response_format)
         pairs[place] = Pair(estimate=estimate, reported=step.reported.input, exact=step.sent is not None)

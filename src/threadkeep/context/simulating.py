@@ -117,28 +117,37 @@ class _Runner:
         self._answers: dict[tuple[str, str], Answer] = {}
         self._prefixes = Prefixes(premises.counter)
         self._calls: list[SimulatedCall] = []
-        self._anchor: Anchor | None = None
+        self._anchor: tuple[Anchor, int] | None = None
         self._view: View | None = None
         self._history: History | None = None
 
     def step(self, place: int, step: Step, history: History) -> None:
         """Plan one call and note what it takes."""
         premises = self._premises
-        overhead = premises.overhead(place, self._policy.recalls)
-        limits = Limits(window=premises.window, overhead=overhead, anchor=self._anchor)
+        recalls, planning = self._policy.recalls, premises.planning.counter
+        limits = Limits(
+            window=premises.window,
+            overhead=premises.overheads.of(place, planning, recalls=recalls),
+        )
+        limits = replace(limits, anchor=self._anchored(limits.overhead))
         request = Request(
             history=history, state=self._state, limits=limits, provider=premises.rules, answers=self._answers,
             pins=premises.recording.pins,
         )  # fmt: skip
         view, made = self._viewed(request)
+        overhead = premises.overheads.of(place, premises.counter, recalls=recalls)
         estimate = self._prefixes.total(view.messages) + overhead
         tokens = premises.scale.tokens(place, estimate)
         self._calls.append(self._call(place, step, view, made, tokens, overhead))
         self._state, self._view, self._history = view.state, view, history
-        self._anchor = Anchor(tokens=tokens, messages=len(history))
+        self._anchor = Anchor(tokens=tokens, messages=len(history)), limits.overhead
         self._answers = dict(
             [one for one in self._answers.items() if not isinstance(one[1], Failed)][-REMEMBERED:]
         )
+
+    def _anchored(self, overhead: int) -> Anchor | None:
+        """Return what the call before took, unless system prompt or tools are counted differently now."""
+        return self._anchor[0] if self._anchor is not None and self._anchor[1] == overhead else None
 
     def _viewed(self, request: Request) -> tuple[View, list[Made]]:
         made: list[Made] = []

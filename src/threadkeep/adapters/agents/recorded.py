@@ -32,7 +32,9 @@ def recorded(thread: Thread) -> Recording:
     steps = [
         _joined(step, answered.get(messages[step.end].id or ""), messages, own) for step in steps_of(messages)
     ]
-    used = {messages[step.end].id for step in steps}
+    used = {
+        one.call.number for step in steps if (one := answered.get(messages[step.end].id or "")) is not None
+    }
     notes = Notes(thread)
     policies = tuple(dict.fromkeys(one.policy for one in answered.values() if one.policy))
 
@@ -46,7 +48,7 @@ def recorded(thread: Thread) -> Recording:
         messages=messages,
         steps=tuple(steps),
         pins=frozenset(thread.pins()),
-        others=sum(one.call.message_id not in used for one in records if one.call.purpose != "cached"),
+        others=sum(one.call.number not in used for one in records if one.call.purpose != "cached"),
         summaries=summary,
         policies=policies,
         learned=bool(policies) and _learned(notes, steps),
