@@ -14,6 +14,8 @@ from threadkeep.context import Buffer, Offload, SummaryBuffer, Window, validate
 
 from .kit import Drive, Scripted, calls, human, kinds, says, texts, thread
 from .middleware_kit import (
+    ASKED,
+    BADGE,
     TOLD,
     agent,
     chatter,
@@ -147,6 +149,46 @@ def test_a_new_process_finds_what_left_the_state(url: str, drive: Drive) -> None
         talk(drive, rewriting(model, small(), memory, model=writer), ["Go on."])
         assert summaries_in(sent(model))[0] == summaries_in(sent(before))[0]
         assert writer.seen == []
+
+
+@pytest.mark.crosswise
+@pytest.mark.parametrize(
+    "policy", [small(keep=4), Offload(trigger=("messages", 6), keep=2)], ids=lambda one: one.name
+)
+def test_another_policy_begins_with_the_whole_record(memory: Memory, drive: Drive, policy: Any) -> None:
+    """What left the state under one policy is not forgotten under the next, or under other settings."""
+    talk(drive, rewriting(knowing(), small(), memory), [TOLD, *chatter(8)])
+    model = knowing(searches=policy.recalls)
+    out = talk(drive, rewriting(model, policy, memory), [*chatter(3, 20), ASKED])
+    assert BADGE in out["messages"][-1].text
+    assert len(out["messages"]) <= 10 and all(len(call) <= 10 for call in model.seen)
+    assert drive(memory.threads.get("t").messages)[0].text == TOLD
+
+
+@pytest.mark.crosswise
+def test_a_larger_window_shows_what_had_left_the_state(memory: Memory, drive: Drive) -> None:
+    talk(drive, rewriting(knowing(), Window(messages=4), memory), [TOLD, *chatter(4)])
+    model = knowing()
+    out = talk(drive, rewriting(model, Window(messages=12), memory), [ASKED])
+    assert BADGE in out["messages"][-1].text
+    out = talk(drive, rewriting(model, Window(messages=12), memory), chatter(8))
+    assert len(out["messages"]) <= 14
+    assert all(validate(call) == () for call in model.seen)
+
+
+@pytest.mark.crosswise
+def test_a_deleted_message_that_had_left_is_nowhere(memory: Memory, drive: Drive) -> None:
+    model, writer = knowing(), summarizer()
+    graph = rewriting(model, small() | Offload(trigger=("messages", 50)), memory, model=writer)
+    talk(drive, graph, [TOLD, *chatter(6)])
+    assert BADGE in repr(sent(model))
+    thread_ = memory.threads.get("t")
+    drive(thread_.delete_messages, [drive(thread_.messages)[0].id])
+    out = talk(drive, graph, ["Go on."])
+    assert BADGE not in repr(sent(model)) and BADGE not in repr(writer.seen[-1])
+    searching = rewriting(knowing(searches=True), Offload(trigger=("messages", 6), keep=2), memory)
+    out = talk(drive, searching, [ASKED])
+    assert out["messages"][-1].text == "I do not know your badge number."
 
 
 def test_another_checkpointer_is_refused(memory: Memory) -> None:

@@ -14,6 +14,7 @@ from threadkeep.adapters.agents.counting import Counters
 from threadkeep.adapters.agents.needs import Maker, keep_lasting
 from threadkeep.adapters.agents.overflow import overflows
 from threadkeep.adapters.agents.place import Place
+from threadkeep.adapters.agents.record import DELETED, Lost, deleted, valid, whole
 from threadkeep.adapters.agents.recorder import recording
 from threadkeep.adapters.agents.results import finished
 from threadkeep.adapters.agents.sessions import Report, Session
@@ -71,6 +72,7 @@ class Calling:
         self._session = session
         self._counters = counters
         self._model = model_name(request.model)
+        self._deleted = 0
         self._state: Mapping[str, Any] = request.state
         self._known: dict[str, Any] = {
             "tools": request.tools,
@@ -84,7 +86,11 @@ class Calling:
         Raises ContextTooLarge where that one is refused, too, or where there is none.
         """
         planned = yield from self._planning()
-        view = yield from self._planned(planned)
+        try:
+            view = yield from self._planned(planned)
+        except Lost:
+            planned = yield from self._planning(anew=True)
+            view = yield from self._planned(planned, anew=True)
         try:
             response = yield from self._sent(view)
         except Exception as error:
@@ -97,11 +103,20 @@ class Calling:
 
     # planning
 
-    def _planning(self) -> Flow[Request]:
-        """Return what the first plan is made from."""
+    def _planning(self, *, anew: bool = False) -> Flow[Request]:
+        """Return what the first plan is made from; `anew` reads what has left the state again."""
         request, settings = self._request, self._settings
         counter: Counter = yield from self._counters.of(request.model, self._place)
+        reference = self._state.get(settings.channel)
         history = History.of(request.messages, counter, self._session.history)
+        state = self._session.state(reference)
+        record = self._place.record
+        if settings.rewrite and record is not None:
+            self._deleted = len((yield from deleted(record)))
+            if anew or not valid(reference, settings.policy.fingerprint, history, self._deleted):
+                everything = yield from whole(record, request.messages)
+                if len(everything) > len(history):
+                    history, state = History.of(everything, counter, self._session.history), State()
         self._session.history = history
         overhead = counter.count((), **self._known).tokens
         pins: frozenset[str] = frozenset()
@@ -111,7 +126,7 @@ class Calling:
         report = self._session.report
         return Request(
             history=history,
-            state=self._session.state(self._state.get(settings.channel)),
+            state=state,
             limits=Limits(
                 window=settings.context_window or context_window(request.model),
                 overhead=overhead,
@@ -124,8 +139,8 @@ class Calling:
             results=results,
         )
 
-    def _planned(self, request: Request) -> Flow[View]:
-        """Plan until nothing is needed, or cannot be had."""
+    def _planned(self, request: Request, *, anew: bool = False) -> Flow[View]:
+        """Plan until nothing is needed, or cannot be had. Raises Lost unless everything was read `anew`."""
         maker = Maker(
             place=self._place,
             session=self._session,
@@ -134,6 +149,7 @@ class Calling:
             model=self._settings.model,
             fallback=self._request.model,
             spending=self._settings.spending,
+            strict=self._settings.rewrite and not anew,
         )
         request = replace(request, answers=maker.answers)
         plan = self._settings.policy.plan(request)
@@ -164,7 +180,7 @@ class Calling:
         if thread is not None:
             told = {
                 "run_id": self._place.run_id,
-                "source": self._request.messages,
+                "source": view.plan.request.history.messages,
                 "reasons": view.reasons,
                 "policy": self._settings.policy.name,
                 "reservation": reserved,
@@ -187,7 +203,7 @@ class Calling:
     def _smaller(self, planned: Request, view: View, error: Exception) -> Flow[View]:
         """Return a view below the size that was refused."""
         limits = replace(planned.limits, too_large=view.tokens.tokens, anchor=None)
-        smaller = yield from self._planned(replace(planned, limits=limits))
+        smaller = yield from self._planned(replace(planned, limits=limits), anew=True)
         if smaller.tokens.tokens >= view.tokens.tokens:
             raise self._too_large(view, None) from error
         return smaller
@@ -246,15 +262,12 @@ class Calling:
     def _answer(self, view: View, response: Any) -> Flow[Any]:
         """Return the answer, with what is to be stored together with it."""
         update: dict[str, Any] = {}
-        state = view.state
+        reference = _reference(view.state, 0)
         if self._settings.rewrite:
-            removed = self._removable(view.plan, response)
+            reference, removed = yield from self._rewritten(view.plan, response)
             if removed:
-                yield from keep_lasting(self._place, self._session, view.plan.lasting)
-                state = view.plan.rewritten(removed)
                 update["messages"] = [RemoveMessage(id=one) for one in removed]
                 self._session.report = None
-        reference = _reference(state)
         if reference != self._state.get(self._settings.channel):
             update[self._settings.channel] = reference
         if not update:
@@ -263,18 +276,29 @@ class Calling:
             response = ModelResponse(result=[response])
         return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
-    def _removable(self, plan: Plan, response: Any) -> list[str]:
-        """Return ids that may leave the state: none that it does not have, or that a message to stay has, too."""
+    def _rewritten(self, plan: Plan, response: Any) -> Flow[tuple[Any, list[str]]]:
+        """Return the reference for a state without what the view has no place for, and the ids of that.
+
+        An id that the answer has, or that the state does not know, is none of them.
+        """
         answered = [one.id for one in _messages(response) if one.id]
+        leaving = plan.removable(answered)
         here = {message.id for message in self._state.get("messages", ())}
-        return [one for one in plan.removable(answered) if one in here]
+        outside = {one.id for one in plan.request.history.messages if one.id and one.id not in here}
+        if not outside <= set(leaving):
+            # The view shows more than the state has: the record is read until all of that is covered.
+            return None, []
+        if leaving:
+            yield from keep_lasting(self._place, self._session, plan.lasting)
+        state = plan.rewritten(leaving) if leaving else plan.state
+        return _reference(state, self._deleted), [one for one in leaving if one in here]
 
 
-def _reference(state: State) -> Mapping[str, Any] | None:
+def _reference(state: State, gone: int) -> Mapping[str, Any] | None:
     """Return what the private channel holds; nothing as long as nothing was reduced."""
     if not any(mark.to_json() for mark in state.marks):
         return None
-    return state.to_json()
+    return {**state.to_json(), DELETED: gone} if gone else state.to_json()
 
 
 def _messages(response: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from langgraph.constants import TAG_NOSTREAM
 
 from threadkeep.adapters.agents.place import Place
+from threadkeep.adapters.agents.record import Lost
 from threadkeep.adapters.agents.recorder import recording
 from threadkeep.adapters.agents.sessions import Key, Session
 from threadkeep.adapters.agents.spending import Spending
@@ -49,6 +50,7 @@ class Maker:
         model: The summarizer that the middleware was given.
         fallback: The model that is called, for what cannot be made without a model.
         spending: Sets aside what a summary may take.
+        strict: Whether what cannot be made of the messages that are there is lost.
     """
 
     place: Place
@@ -58,13 +60,17 @@ class Maker:
     model: Any
     fallback: Any
     spending: Spending
+    strict: bool = False
 
     def __post_init__(self) -> None:
         self.answers: dict[Key, Answer] = dict(self.session.answers)
         self._looked: set[Key] = set()
 
     def meet(self, need: Need) -> Flow[None]:
-        """Find what is needed, or a shorter one to go on from, or make it; a failure is an answer, too."""
+        """Find what is needed, or a shorter one to go on from, or make it; a failure is an answer, too.
+
+        Raises Lost, if `strict`, for what stands for messages that are not there and is not stored.
+        """
         key = (need.fingerprint, need.key)
         failed = self.session.failed(key, self.size)
         if failed is not None:
@@ -74,6 +80,8 @@ class Maker:
             self._looked.add(key)
             if (yield from self._found(need)):
                 return
+        if self.strict and need.start >= need.end:
+            raise Lost
         answer = yield from self._made(need)
         if isinstance(answer, Failed):
             _log.warning("no %s for policy %r: %s", need.kind, need.policy, answer.text)

@@ -48,6 +48,11 @@ class Place:
     thread_id: str | None
 
     @property
+    def record(self) -> Thread | None:
+        """The thread, where its transcript is this agent's: not that of an agent within which this one runs."""
+        return self.thread if not self.namespace else None
+
+    @property
     def notes(self) -> Notes | None:
         """The thread's notes."""
         return None if self.thread is None else Notes(self.thread)

@@ -10,7 +10,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
 from threadkeep.adapters.agents.place import Place
-from threadkeep.adapters.agents.steps import Flow, Step, arun, run
+from threadkeep.adapters.agents.record import whole
+from threadkeep.adapters.agents.steps import Flow, arun, run
 from threadkeep.context import recalling
 from threadkeep.context.fences import enclose
 from threadkeep.context.history import History
@@ -73,9 +74,9 @@ class Recall:
         messages: Sequence[BaseMessage] = runtime.state.get("messages", ())
         if self._whole:
             # The model's arguments have no part in whose record this is.
-            thread = self._find(runtime).thread
+            thread = self._find(runtime).record
             if thread is not None:
-                messages = yield Step.of(thread, "messages")
+                messages = yield from whole(thread, messages)
         return History.of(messages, self._counter)
 
 
