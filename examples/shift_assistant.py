@@ -5,7 +5,8 @@
     python examples/shift_assistant.py ivan --ask "What is my name?"
 
 Six questions by default: the first states a fact and the last asks for it. Run again with the same
-name it goes on where it stopped; another name starts from nothing.
+name it goes on where it stopped; another name starts from nothing. When ten messages are there, a summary
+takes the place of all but the newest four in what the model is sent; the thread keeps every message.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.tools import tool
 
 import threadkeep
+from threadkeep.context import ContextMiddleware, SummaryBuffer
 
 PROMPT = (
     "You answer questions about shifts in one short sentence. Look the day up with the tool. "
@@ -56,7 +58,7 @@ def reply(messages: list[BaseMessage]) -> AIMessage:
     if "?" not in last.text:
         return AIMessage("Noted.")
     name = said_before(messages, "my name is")
-    return AIMessage(f"Your name is {name}." if name else "You have not told me that.")
+    return AIMessage(f"Your name is {name.split('.')[0]}." if name else "You have not told me that.")
 
 
 def status(memory: threadkeep.Memory, thread_id: str, turn: int) -> str:
@@ -71,6 +73,15 @@ def status(memory: threadkeep.Memory, thread_id: str, turn: int) -> str:
     return f"{counts} · {tokens} · {memory.size() / 1024:,.0f} KiB"
 
 
+def summary(memory: threadkeep.Memory, thread_id: str) -> str:
+    """One line about the newest summary of what the model is no longer sent."""
+    made = memory.threads.get(thread_id).summaries()
+    if not made:
+        return "no summary yet"
+    text = " ".join(made[-1].text.split())
+    return f"summary of {made[-1].covered} messages: {text[:200]}"
+
+
 def main() -> None:
     parser = arguments(__doc__ or "", db="sqlite:///shifts.db")
     parser.add_argument("thread", help="the name of the thread: the same name goes on, another starts anew")
@@ -78,7 +89,19 @@ def main() -> None:
     options = parser.parse_args()
     model = chosen(options.model, reply)
     with threadkeep.open(options.db) as memory:
-        agent = create_agent(model, [who_is_on_shift], system_prompt=PROMPT, checkpointer=memory.checkpointer)
+        # Without a summarizer the summary is an extract; the scripted stand-in could not write one.
+        context = ContextMiddleware(
+            SummaryBuffer(trigger=("messages", 10), keep=4),
+            memory=memory,
+            model=model if options.model != "scripted" else None,
+        )
+        agent = create_agent(
+            model,
+            [who_is_on_shift],
+            system_prompt=PROMPT,
+            middleware=[context],
+            checkpointer=memory.checkpointer,
+        )
         config = {"configurable": {"thread_id": options.thread}}
         known = memory.threads.get(options.thread)
         turns = sum(m.type == "human" for m in known.messages()) if known.exists() else 0
@@ -87,6 +110,7 @@ def main() -> None:
             result = agent.invoke({"messages": [HumanMessage(text)]}, config)
             print(f"> {text}\n{result['messages'][-1].text}")
             print(f"  {status(memory, options.thread, turn)}")
+        print(summary(memory, options.thread))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 
 
 def test_every_program_has_a_test_and_a_line_in_the_readme() -> None:
-    assert len(PROGRAMS) == 6
+    assert len(PROGRAMS) == 11
     readme = (FOLDER / "README.md").read_text()
     for name in PROGRAMS:
         assert f"`{name}.py`" in readme
@@ -107,7 +107,7 @@ def test_shift_assistant(run: Any) -> None:
     db = ("--db", "sqlite:///shifts.db")
     lines = run("shift_assistant", "marta", *db)
     assert lines[0] == "thread 'marta': new"
-    answers = lines[2::3]
+    answers = lines[2:-1:3]
     assert answers == [
         "Noted.",
         "That is Ivan and Petro.",
@@ -116,12 +116,14 @@ def test_shift_assistant(run: Any) -> None:
         "That is nobody.",
         "Your name is Marta.",
     ]
-    status = lines[3::3]
+    status = lines[3:-1:3]
     assert len(status) == 6
     assert re.fullmatch(
         r"  turn 2 · 6 messages · 8 checkpoints · \d+ tokens in, \d+ out · [\d,]+ KiB", status[1]
     )
     assert status[-1].startswith("  turn 6 · 20 messages · 26 checkpoints")
+    assert re.match(r"summary of (1[3-9]|2\d) messages: .*My name is Marta\.", lines[-1])
+    assert len(lines[-1]) <= 230
     # The same name goes on, and another starts from nothing.
     again = run("shift_assistant", "marta", *db, "--ask", "What is my name?")
     assert again[0] == "thread 'marta': 6 turns so far"
@@ -129,6 +131,74 @@ def test_shift_assistant(run: Any) -> None:
     assert again[3].startswith("  turn 7 · 22 messages · 29 checkpoints")
     other = run("shift_assistant", "ivan", *db, "--ask", "What is my name?")
     assert (other[0], other[2]) == ("thread 'ivan': new", "You have not told me that.")
+    assert other[-1] == "no summary yet"
+
+
+def test_context_policies(run: Any) -> None:
+    lines = run("context_policies")
+    blocks = {lines[n].split(":")[0]: lines[n + 1 : n + 4] for n in range(0, len(lines), 4)}
+    known = {name for name, told in blocks.items() if told[0] == "  the badge number? It is 7315."}
+    assert known == set(blocks) - {"window"}
+    assert blocks["window"][0] == "  the badge number? You have not told me that."
+    assert blocks["buffer"][1].endswith("of the thread's: 37 kept")
+    for name, word in {
+        "window": "left out",
+        "summary": "summarised",
+        "summary_buffer": "summarised",
+        "head_tail": "left out",
+        "offload": "offloaded",
+        "tool_results": "cleared",
+        "media": "replaced",
+        "composed": "summarised",
+    }.items():
+        assert re.search(rf"\d {word}", blocks[name][1]), name
+    # The record is whole under each of them; the one that searches for the number has a call more.
+    assert [told[2].split("has ")[1] for told in blocks.values()] == [
+        f"{40 if name == 'offload' else 38} messages" for name in blocks
+    ]
+    spent = {name: int(told[2].split()[0]) for name, told in blocks.items()}
+    assert all(spent[name] < 0.7 * spent["buffer"] for name in set(blocks) - {"buffer", "media"})
+
+
+def test_one_context_policy(run: Any) -> None:
+    assert len(run("context_policies", "window")) == 4
+    with pytest.raises(SystemExit):
+        run("context_policies", "windows")
+
+
+def test_own_policy(run: Any) -> None:
+    lines = run("own_policy")
+    assert "I see 3 messages and 1 pictures." in lines, "the open turn keeps its question"
+    assert "I see 6 messages and 0 pictures." in lines
+    assert "  3 human: left out by words_only" in lines
+    assert "  1 human: kept" in lines
+
+
+def test_budget(run: Any) -> None:
+    lines = run("budget")
+    assert all(int(line.split()[2]) <= 600 for line in lines[:-1])
+    assert len(lines) > 3 and "no call was made. the budget of thread 'rivers'" in lines[-1]
+    assert len(run("budget", "--tokens", "100000")) == 20
+
+
+def test_plain_loop(run: Any) -> None:
+    lines = run("plain_loop")
+    assert lines[-3:-1] == ["It is green.", "  sent 3 of 11 messages"]
+    sent = [int(line.split()[1]) for line in lines if line.startswith("  sent")]
+    assert max(sent) <= 6
+
+
+def test_simulate_file(run: Any, tmp_path: Path) -> None:
+    rows = {line.split()[0]: line.split()[1:] for line in run("simulate_file")[1:]}
+    inputs = {name: int(row[1].replace(",", "")) for name, row in rows.items()}
+    assert inputs["summary-buffer:tokens=2000,keep=10"] < 0.6 * inputs["buffer"]
+    assert rows["buffer"][4] == rows["buffer"][6], "everything is in the view"
+    path = tmp_path / "mine.json"
+    path.write_text('[{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]')
+    assert run("simulate_file", str(path), "--policy", "window:messages=4")[1].split()[:2] == [
+        "window:messages=4",
+        "1",
+    ]
 
 
 def test_an_example_runs_from_the_command_line_twice(tmp_path: Path) -> None:
