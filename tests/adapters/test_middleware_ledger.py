@@ -12,6 +12,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ModelFallbackMiddleware, ModelRetryMiddleware
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.tools import tool
 from pydantic import BaseModel
 
 from threadkeep import BudgetExceeded, ContextTooLarge, Memory, MiddlewareOrderWarning, UnknownPrice
@@ -130,6 +131,26 @@ def test_a_budget_by_run_begins_anew(memory: Memory, drive: Drive) -> None:
     with pytest.raises(BudgetExceeded, match="this run of thread 'u'"):
         drive(looping.invoke, human("Weigh all."), thread("u"))
     assert 1 < len(model.seen) < 60
+
+
+@pytest.mark.crosswise
+def test_a_run_is_one_with_the_agents_its_tools_call(memory: Memory, drive: Drive) -> None:
+    inner = agent(Reporting(), Buffer())
+
+    @tool
+    def ask_clerk(question: str) -> str:
+        """Ask the clerk."""
+        return str(inner.invoke(human(question))["messages"][-1].text)
+
+    asked = iter(range(9))
+    outer = Scripted(
+        reply=lambda messages: calls("ask_clerk", question="?") if next(asked) < 1 else says("So.")
+    )
+    graph = agent(outer, Buffer(), memory.checkpointer, tools=[ask_clerk])
+    talk(drive, graph, ["Ask the clerk.", "And now?"])
+    found = [(c.model, c.run_id) for c in drive(memory.threads.get("t").calls)]
+    assert [model for model, _ in found].count("gpt-5-mini") == 1
+    assert len({run for _, run in found[:3]}) == 1 and len({run for _, run in found}) == 2
 
 
 def test_parallel_calls_cannot_both_pass(memory: Memory) -> None:

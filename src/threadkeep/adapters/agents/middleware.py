@@ -13,7 +13,7 @@ from langchain.agents.middleware.types import PrivateStateAttr
 from threadkeep.adapters.agents.calling import Calling, Settings
 from threadkeep.adapters.agents.counting import Counters
 from threadkeep.adapters.agents.order import misplaced, within
-from threadkeep.adapters.agents.place import Place, Runs, place_of
+from threadkeep.adapters.agents.place import Place, place_of
 from threadkeep.adapters.agents.recall import Recall
 from threadkeep.adapters.agents.sessions import Sessions
 from threadkeep.adapters.agents.spending import Spending
@@ -82,7 +82,6 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
         self.channel = f"_threadkeep_{name}"
         self.state_schema = _schema(self.channel)
         self._memory = memory
-        self._runs = Runs()
         self._sessions = Sessions()
         self._counters = Counters()
         self._ordered = False
@@ -110,14 +109,14 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _calling(self, request: ModelRequest[Any], handler: Callable[[Any], Any]) -> Flow[Any]:
         self._check_order(handler)
-        place = place_of(request.runtime, self._memory, self._runs, request.messages)
+        place = place_of(request.runtime, self._memory, request.messages)
         if self.mode == "rewrite":
             self._check_record(place)
         session = self._sessions.of(place.key)
         return Calling(self._settings, request, handler, place, session, self._counters).call()
 
     def _place(self, runtime: Any) -> Place:
-        return place_of(runtime, self._memory, self._runs)
+        return place_of(runtime, self._memory)
 
     def _check_order(self, handler: Any) -> None:
         """Warn, once, of middlewares that stand within this one, and refuse a second one of its kind."""

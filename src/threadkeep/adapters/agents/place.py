@@ -80,14 +80,17 @@ class Runs:
             return known[1]
 
 
-def place_of(runtime: Any, memory: Memory | None, runs: Runs, messages: Sequence[BaseMessage] = ()) -> Place:
+_runs: Final = Runs()
+"""One for the process: a run may go through several agents, each with a middleware of its own."""
+
+
+def place_of(runtime: Any, memory: Memory | None, messages: Sequence[BaseMessage] = ()) -> Place:
     """Return where a call with this runtime takes place.
 
     Args:
         runtime: LangGraph's, of a node or a tool.
         memory: The memory that the middleware was given. The run's own checkpointer counts first where it is ours, for
             it says whose thread it is.
-        runs: Ids of runs.
         messages: The state's messages, to tell conversations without a thread id apart.
     """
     configurable = _configurable(runtime)
@@ -100,7 +103,7 @@ def place_of(runtime: Any, memory: Memory | None, runs: Runs, messages: Sequence
     keeper = thread._engine if thread is not None else saver
     path = getattr(info, "checkpoint_ns", None) or configurable.get("checkpoint_ns") or ""
     namespace = path.rpartition("|")[0]
-    run_id = getattr(info, "run_id", None) or runs.id_of(getattr(runtime, "control", None))
+    run_id = getattr(info, "run_id", None) or _runs.id_of(getattr(runtime, "control", None))
     return Place(
         key=(keeper, thread.owner if thread else "", thread_id or _first(messages), _bare(namespace)),
         thread=thread,
