@@ -28,6 +28,7 @@ STOCK = {
         "parameters": {"type": "object", "properties": {"part": {"type": "string"}}, "required": ["part"]},
     },
 }
+RECALL = [{"type": "function", "function": {"name": name}} for name in ("search_history", "read_history")]
 NOUNS = (
     "frame wheel brake chain saddle pedal lamp tyre bell basket lock pump spoke fork rim cable lever".split()
 )
@@ -47,7 +48,11 @@ class Counting(BaseChatModel):
     encode: Encode = by_pieces
     name: str | None = "gpt-5-mini"
     tools_every: int = 3
-    _rng: random.Random = PrivateAttr(default_factory=lambda: random.Random(5))
+    seed: int = 5
+    _rng: random.Random = PrivateAttr()
+
+    def model_post_init(self, context: Any) -> None:
+        self._rng = random.Random(self.seed)
 
     @property
     def _llm_type(self) -> str:
@@ -105,14 +110,16 @@ def converse(
     policy: Policy,
     *,
     turns: int = 30,
-    model: Counting | None = None,
+    model: Any = None,
     prompt: SystemMessage | None = PROMPT,
     record: bool = True,
+    tools: bool = True,
     seed: int = 1,
 ) -> None:
     """Hold a conversation in a plain loop, every call of it under a policy and, unless told not to, recorded."""
     rng = random.Random(seed)
     model = model or Counting()
+    given = {"tools": [STOCK, *(RECALL if policy.recalls else [])]} if tools else {}
     messages: list[BaseMessage] = []
     view: View | None = None
     for n in range(turns):
@@ -120,13 +127,13 @@ def converse(
         while said:
             messages += said
             thread.append(said)
-            view = policy.view(messages, model=model, system=prompt, tools=[STOCK], previous=view)
+            view = policy.view(messages, model=model, system=prompt, **given, previous=view)
             sent = [*([prompt] if prompt else []), *view.messages]
             if record:
                 with recording(thread, source=messages, reasons=view.reasons, policy=policy.name):
-                    answer = model.invoke(sent, tools=[STOCK])
+                    answer = model.invoke(sent, **given)
             else:
-                answer = model.invoke(sent, tools=[STOCK])
+                answer = model.invoke(sent, **given)
             messages.append(answer)
             thread.append([answer])
             said = [

@@ -20,6 +20,8 @@ from threadkeep.context.policy import Policy
 from threadkeep.context.remembering import Entities
 from threadkeep.context.repair import repair
 from threadkeep.context.rules import RULES, Rule
+from threadkeep.context.simulating import simulate
+from threadkeep.context.simulation import Simulation
 from threadkeep.context.summary import Summary, SummaryBuffer
 from threadkeep.context.tool_results import ToolResults
 from threadkeep.context.validate import Violation, validate
@@ -47,6 +49,7 @@ __all__ = [
     "Reason",
     "Request",
     "Rule",
+    "Simulation",
     "State",
     "Summary",
     "SummaryBuffer",
@@ -58,6 +61,7 @@ __all__ = [
     "policy",
     "policy_text",
     "repair",
+    "simulate",
     "validate",
 ]
 
