@@ -179,6 +179,31 @@ class Draft:
             self._reason(i, message, why.get(i), there) for i, message in enumerate(self.history.messages)
         )
 
+    def spans(self, sent: list[BaseMessage]) -> list[tuple[int, int, str]]:
+        """Return the reasons as ranges of messages that have the same one, with its text."""
+        messages = self.history.messages
+        why: list[_Why | None] = [None] * len(messages)
+        for one in self._why:
+            why[one.start : one.end] = [one] * (one.end - one.start)
+        there = {id(message) for message in sent} | {message.id for message in sent if message.id}
+        spans: list[tuple[int, int, str]] = []
+        before: object = None
+        for index, message in enumerate(messages):
+            found = why[index]
+            if found is not None and self.present[index] and index not in self.copies:
+                found = None
+            said = (
+                (found.what, found.policy, found.generation, found.reference)
+                if found is not None
+                else id(message) in there or message.id in there
+            )
+            if said != before:
+                spans.append((index, index + 1, str(self._reason(index, message, found, there))))
+                before = said
+            else:
+                spans[-1] = spans[-1][0], index + 1, spans[-1][2]
+        return spans
+
     def _reason(self, index: int, message: BaseMessage, why: _Why | None, there: set[Any]) -> Reason:
         if why is None:
             shown = id(message) in there or (message.id or "") in there

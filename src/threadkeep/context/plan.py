@@ -174,6 +174,10 @@ class Plan:
         """Return one reason per message of the history, in order."""
         return self.view().reasons
 
+    def spans(self, sent: list[BaseMessage]) -> list[tuple[int, int, str]]:
+        """Return the texts of the reasons as ranges (start, end, text), for a view that was sent."""
+        return self._draft.spans(sent)
+
     def view(self) -> View:
         """Return what to send: a valid request, ordered as the provider needs it."""
         from threadkeep.context.views import build_view
@@ -231,6 +235,11 @@ class View:
     def reasons(self) -> tuple[Reason, ...]:
         """Why each message of the conversation is here, or is not."""
         return self._reasons(self.messages)
+
+    @property
+    def spans(self) -> list[tuple[int, int, str]]:
+        """The texts of the reasons, as ranges of messages (start, end, text) that have the same one."""
+        return self.plan.spans(self.messages)
 
     @property
     def state(self) -> State:

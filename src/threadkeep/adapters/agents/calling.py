@@ -181,7 +181,7 @@ class Calling:
             told = {
                 "run_id": self._place.run_id,
                 "source": view.plan.request.history.messages,
-                "reasons": view.reasons,
+                "spans": view.spans,
                 "policy": self._settings.policy.name,
                 "reservation": reserved,
             }

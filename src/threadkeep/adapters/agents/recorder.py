@@ -71,6 +71,7 @@ class Recorder(BaseCallbackHandler):
         run_id: str | None = None,
         source: Sequence[BaseMessage] = (),
         reasons: Sequence[object] = (),
+        spans: Sequence[Span] | None = None,
         policy: str | None = None,
         reservation: int | None = None,
     ) -> None:
@@ -81,6 +82,7 @@ class Recorder(BaseCallbackHandler):
         self._run_id = run_id
         self._source = source
         self._reasons = reasons
+        self._spans = spans
         self._policy = policy
         self._reservation = reservation
         self._open: dict[UUID, _Started] = {}
@@ -276,7 +278,7 @@ class Recorder(BaseCallbackHandler):
                 tools=started.tools,
                 options=started.options,
                 source=self._source,
-                spans=spans_of(self._reasons),
+                spans=spans_of(self._reasons) if self._spans is None else self._spans,
                 policy=self._policy,
             ),
             reservation=reservation,
@@ -304,6 +306,7 @@ def recording(
     run_id: str | None = None,
     source: Sequence[BaseMessage] = (),
     reasons: Sequence[object] = (),
+    spans: Sequence[Span] | None = None,
     policy: str | None = None,
     reservation: int | None = None,
 ) -> Recorder:
@@ -316,6 +319,7 @@ def recording(
         source: the state's messages that a policy chose from.
         reasons: why each message of `source` was sent or not, one for each, as `View.reasons` has them; their texts
             are kept.
+        spans: the same as ranges (start, end, text), as `View.spans` has them, in the place of `reasons`.
         policy: the policy's name, as people read it.
         reservation: what `thread` has set aside for the call; given back when the call's row is stored.
     """
@@ -325,6 +329,7 @@ def recording(
         run_id=run_id,
         source=source,
         reasons=reasons,
+        spans=spans,
         policy=policy,
         reservation=reservation,
     )
