@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -268,6 +270,26 @@ def test_a_reduced_view_names_no_earlier_response(memory: Memory, drive: Drive) 
     seen = [[m.response_metadata.get("id") for m in call if m.type == "ai"] for call in model.seen]
     assert seen[1] == ["resp_0"]
     assert summaries_in(sent(model)) and not any(seen[-1])
+
+
+def test_many_conversations_at_once_do_not_mix(memory: Memory) -> None:
+    model = knowing()
+    graph = agent(model, small(), memory.checkpointer, model=summarizer())
+
+    async def conversation(n: int) -> str:
+        told = f"Hello, my badge number is ZX-{n:05}."
+        out: Any = None
+        for text in [told, *chatter(5), ASKED]:
+            out = await graph.ainvoke(human(text), thread(f"t{n}"))
+        return str(out["messages"][-1].text)
+
+    async def scenario() -> list[str]:
+        return await asyncio.gather(*(conversation(n) for n in range(8)))
+
+    answers = asyncio.run(scenario())
+    with ThreadPoolExecutor(4) as pool:
+        answers += pool.map(lambda n: asyncio.run(conversation(n)), range(8, 14))
+    assert answers == [f"Your badge number is ZX-{n:05}." for n in range(14)]
 
 
 def test_mistakes_are_told_when_the_agent_is_built(memory: Memory) -> None:

@@ -107,36 +107,46 @@ class Calling:
         """Return what the first plan is made from; `anew` reads what has left the state again."""
         request, settings = self._request, self._settings
         counter: Counter = yield from self._counters.of(request.model, self._place)
-        reference = self._state.get(settings.channel)
-        history = History.of(request.messages, counter, self._session.history)
-        state = self._session.state(reference)
-        record = self._place.record
-        if settings.rewrite and record is not None:
-            self._deleted = len((yield from deleted(record)))
-            if anew or not valid(reference, settings.policy.fingerprint, history, self._deleted):
-                everything = yield from whole(record, request.messages)
-                if len(everything) > len(history):
-                    history, state = History.of(everything, counter, self._session.history), State()
-        self._session.history = history
-        overhead = counter.count((), **self._known).tokens
+        history, state = yield from self._conversation(counter, anew)
         pins: frozenset[str] = frozenset()
         if self._place.notes is not None:
             pins = yield Step.of(self._place.notes, "pinned")
         results = yield from finished(history, self._place, self._session)
-        report = self._session.report
         return Request(
             history=history,
             state=state,
-            limits=Limits(
-                window=settings.context_window or context_window(request.model),
-                overhead=overhead,
-                reserve=self._room(),
-                anchor=report.anchor(history, self._model, overhead) if report is not None else None,
-                too_large=self._session.too_large.get(self._model),
-            ),
+            limits=self._limits(history, counter.count((), **self._known).tokens),
             provider=settings.provider or provider_of(request.model, request.tools),
             pins=pins,
             results=results,
+        )
+
+    def _conversation(self, counter: Counter, anew: bool) -> Flow[tuple[History, State]]:
+        """Return the messages to choose from, and how far the policy is with them."""
+        reference = self._state.get(self._settings.channel)
+        before = self._session.history
+        history = History.of(self._request.messages, counter, before)
+        state = self._session.state(reference)
+        record = self._place.record
+        if self._settings.rewrite and record is not None:
+            self._deleted = len((yield from deleted(record)))
+            if anew or not valid(reference, self._settings.policy.fingerprint, history, self._deleted):
+                everything = yield from whole(record, self._request.messages)
+                if len(everything) > len(history):
+                    history, state = History.of(everything, counter, before), State()
+        self._session.history = history
+        return history, state
+
+    def _limits(self, history: History, overhead: int) -> Limits:
+        window = self._settings.context_window or context_window(self._request.model)
+        room, report = self._room(), self._session.report
+        return Limits(
+            window=window,
+            overhead=overhead,
+            # Some models allow answers as long as their window; half of it is the conversation's in any case.
+            reserve=room if window is None else min(room, window // 2),
+            anchor=report.anchor(history, self._model, overhead) if report is not None else None,
+            too_large=self._session.too_large.get(self._model),
         )
 
     def _planned(self, request: Request, *, anew: bool = False) -> Flow[View]:

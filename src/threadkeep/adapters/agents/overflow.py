@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from langchain_core.exceptions import ContextOverflowError
+from langgraph.errors import GraphBubbleUp
+
+from threadkeep.errors import ThreadkeepError
 
 STATUSES: Final = frozenset({400, 413, 422})
 """HTTP statuses with which providers refuse an input that is too long; others come with texts that look alike."""
@@ -26,6 +29,8 @@ def overflows(error: BaseException) -> bool:
     """
     if isinstance(error, ContextOverflowError):
         return True
+    if isinstance(error, GraphBubbleUp | ThreadkeepError):
+        return False  # no provider's word: an interrupt may hold any text
     status = _status(error)
     if status is not None and status not in STATUSES:
         return False

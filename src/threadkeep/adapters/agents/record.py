@@ -34,11 +34,13 @@ def deleted(thread: Thread) -> Flow[frozenset[str]]:
 
 def whole(thread: Thread, state: Sequence[BaseMessage]) -> Flow[list[BaseMessage]]:
     """Return the record of the thread's branch in order, without what was deleted; the state's objects stay."""
-    gone = yield from deleted(thread)
     try:
+        if (yield Step.of(thread, "info")).messages <= len(state):
+            return list(state)  # nothing has left it
         record = yield Step.of(thread, "messages")
     except ThreadNotFound:
         return list(state)
+    gone = yield from deleted(thread)
     here = {message.id: message for message in state if message.id}
     known = {message.id for message in record}
     told = [
