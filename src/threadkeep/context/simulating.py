@@ -139,11 +139,17 @@ class _Runner:
         estimate = self._prefixes.total(view.messages) + overhead
         tokens = premises.scale.tokens(place, estimate)
         self._calls.append(self._call(place, step, view, made, tokens, overhead))
-        self._state, self._view, self._history = view.state, view, history
+        self._state, self._view, self._history = self._remembered(view), view, history
         self._anchor = Anchor(tokens=tokens, messages=len(history)), limits.overhead
         self._answers = dict(
             [one for one in self._answers.items() if not isinstance(one[1], Failed)][-REMEMBERED:]
         )
+
+    def _remembered(self, view: View) -> State:
+        """Return what is remembered of a view: ContextMiddleware keeps nothing as long as nothing was reduced."""
+        recording, state = self._premises.recording, view.state
+        plain = recording.recorded and not recording.learned
+        return state if plain or any(mark.to_json() for mark in state.marks) else State()
 
     def _anchored(self, overhead: int) -> Anchor | None:
         """Return what the call before took, unless system prompt or tools are counted differently now."""
