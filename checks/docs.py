@@ -11,6 +11,8 @@ from checks import commands
 from checks.files import project_files
 
 PACKAGE = Path("src/threadkeep")
+# The packages whose `__all__` is the public surface.
+SURFACES = (PACKAGE, PACKAGE / "context")
 # Classes whose methods are the public surface, besides the names in `__all__`.
 HANDLES = ("memory", "thread", "threads")
 
@@ -36,9 +38,9 @@ def check_docs(root: Path) -> list[str]:
     ]
 
 
-def public_names(root: Path) -> list[str]:
-    """Return `threadkeep.__all__` without importing anything; empty when the package has no `__init__.py`."""
-    path = root / PACKAGE / "__init__.py"
+def public_names(root: Path, package: Path = PACKAGE) -> list[str]:
+    """Return a package's `__all__` without importing anything; empty when it has no `__init__.py`."""
+    path = root / package / "__init__.py"
     tree = ast.parse(path.read_text("utf-8")) if path.exists() else ast.Module([], [])
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else []
@@ -49,11 +51,14 @@ def public_names(root: Path) -> list[str]:
 
 
 def _unmentioned(root: Path, manual: str) -> Iterator[str]:
-    names = public_names(root)
-    if names != sorted(names):
-        yield f"{PACKAGE}/__init__.py: __all__ is not sorted"
-    if not names and (root / PACKAGE / "__init__.py").exists():
-        yield f"{PACKAGE}/__init__.py: has no literal __all__"
+    names: list[str] = []
+    for package in SURFACES:
+        found = public_names(root, package)
+        names += found
+        if found != sorted(found, key=lambda name: (not name.isupper(), name)):
+            yield f"{package}/__init__.py: __all__ is not sorted"
+        if not found and (root / package / "__init__.py").exists():
+            yield f"{package}/__init__.py: has no literal __all__"
     for name in names:
         if not re.search(rf"\b{re.escape(name)}\b", manual):
             yield f"docs: the public name {name} is nowhere explained"

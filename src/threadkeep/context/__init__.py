@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from threadkeep.context.budget import Budget
 from threadkeep.context.buffer import Buffer
+from threadkeep.context.calibration import Calibration
 from threadkeep.context.compose import Compose
 from threadkeep.context.custom import policy
 from threadkeep.context.head_tail import HeadTail
 from threadkeep.context.history import History
+from threadkeep.context.imports import load_messages
 from threadkeep.context.limits import Limits
 from threadkeep.context.marks import State
 from threadkeep.context.media import Media
@@ -23,9 +25,11 @@ from threadkeep.context.rules import RULES, Rule
 from threadkeep.context.simulating import simulate
 from threadkeep.context.simulation import Simulation
 from threadkeep.context.summary import Summary, SummaryBuffer
+from threadkeep.context.tokens import Count, Counter, count_tokens
 from threadkeep.context.tool_results import ToolResults
 from threadkeep.context.validate import Violation, validate
 from threadkeep.context.window import Window
+from threadkeep.context.wording import Wording
 
 if TYPE_CHECKING:
     from threadkeep.adapters.agents.middleware import ContextMiddleware
@@ -34,8 +38,11 @@ __all__ = [
     "RULES",
     "Budget",
     "Buffer",
+    "Calibration",
     "Compose",
     "ContextMiddleware",
+    "Count",
+    "Counter",
     "Entities",
     "HeadTail",
     "History",
@@ -57,6 +64,9 @@ __all__ = [
     "View",
     "Violation",
     "Window",
+    "Wording",
+    "count_tokens",
+    "load_messages",
     "parse_policy",
     "policy",
     "policy_text",
