@@ -248,12 +248,7 @@ def _recording(conversation: Any) -> Recording:
             return of_messages(conversation)
         return of_messages(load_messages(list(conversation)))
     from threadkeep.adapters.agents.recorded import recorded
-    from threadkeep.thread import Thread
 
-    if not isinstance(conversation, Thread):
-        raise ConfigurationError(
-            f"{type(conversation).__name__} is no conversation; give a Thread, a list of messages, or a file's path"
-        )
     return recorded(conversation)
 
 

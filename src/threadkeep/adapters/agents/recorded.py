@@ -15,12 +15,20 @@ from threadkeep.context.prices import Tokens
 from threadkeep.context.recording import Recording, Step, steps_of
 from threadkeep.context.summarizing import SummaryText
 from threadkeep.engine import replay
+from threadkeep.errors import ConfigurationError
 from threadkeep.models import Call, CallRecord
 from threadkeep.thread import Thread
 
 
-def recorded(thread: Thread) -> Recording:
-    """Read a thread's current branch with the calls that were answered in it. Raises ThreadNotFound."""
+def recorded(thread: Any) -> Recording:
+    """Read a thread's current branch with the calls that were answered in it.
+
+    Raises ThreadNotFound, and ConfigurationError for what is no thread.
+    """
+    if not isinstance(thread, Thread):
+        raise ConfigurationError(
+            f"{type(thread).__name__} is no conversation; give a Thread, a list of messages, or a file's path"
+        )
     messages = tuple(thread.messages())
     records = thread._engine.run(replay.replayed(thread._engine, thread._ref))
     answered = {
