@@ -110,7 +110,8 @@ class Draft:
         """
         kept = [i for i in staying if self.present[i]]
         if not passing:
-            self._gone.update(i for i in range(start, end) if self.present[i] and i not in kept)
+            gone = compress(range(start, end), self.present[start:end])
+            self._gone.update(set(gone).difference(kept) if kept else gone)
         self.present[start:end] = bytes(end - start)
         for index in kept:
             self.present[index] = 1
