@@ -16,7 +16,7 @@ from pathlib import Path
 from example_model import arguments, chosen
 from langchain_core.messages import AIMessage, BaseMessage
 
-from threadkeep.context.simulating import simulate
+from threadkeep.context import simulate
 
 POLICIES = ["buffer", "window:messages=20", "summary-buffer:tokens=2000,keep=10"]
 
