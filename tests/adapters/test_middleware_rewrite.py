@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 import threadkeep
 from threadkeep import ConfigurationError, Memory
-from threadkeep.context import Buffer, Offload, SummaryBuffer, Window, validate
+from threadkeep.context import (
+    Buffer,
+    Entities,
+    HeadTail,
+    Offload,
+    Policy,
+    SummaryBuffer,
+    ToolResults,
+    Window,
+    validate,
+)
 
 from .kit import Drive, Scripted, calls, human, kinds, says, texts, thread
 from .middleware_kit import (
@@ -137,6 +149,61 @@ def test_a_page_of_a_long_message_is_bounded(memory: Memory) -> None:
     (result,) = [m for m in out["messages"] if m.type == "tool"]
     assert "third row" in result.text and "[page 1" in result.text
     assert len(result.text) < 3_000
+
+
+def talkative(seed: int) -> Scripted:
+    """A model that answers or makes one to three calls at once, as a seed has it."""
+    chance, count = random.Random(seed), itertools.count()
+
+    def reply(messages: list[BaseMessage]) -> AIMessage:
+        n = next(count)
+        if chance.random() < 0.45:
+            boxes = [chance.randint(0, 99) for _ in range(chance.randint(1, 3))]
+            made = [{"name": "weigh", "args": {"box": box}, "id": f"c{n}-{i}"} for i, box in enumerate(boxes)]
+            return AIMessage(chance.choice(["", "Let me see."]), tool_calls=made)
+        return AIMessage(f"It is on shelf {n}. " * chance.randint(1, 12))
+
+    return Scripted(reply=reply)
+
+
+MANY: list[Policy] = [
+    SummaryBuffer(trigger=("messages", 10), keep=4),
+    SummaryBuffer(trigger=("tokens", 400), keep=("tokens", 150)),
+    Window(turns=3),
+    HeadTail(head=("messages", 2), trigger=("messages", 10), tail=("messages", 4)),
+    Offload(trigger=("messages", 10), keep=4),
+    ToolResults(keep=2) | SummaryBuffer(trigger=("messages", 12), keep=4),
+    Entities(every=2) | Window(messages=8),
+]
+
+
+@pytest.mark.parametrize("mode", ["view", "rewrite"])
+@pytest.mark.parametrize("policy", MANY, ids=lambda policy: policy.name)
+@pytest.mark.parametrize("seed", [3])
+def test_whatever_is_talked_about(policy: Policy, seed: int, mode: Any) -> None:
+    """Each call is a valid request, the state is one as well, and the record has everything once, in order."""
+    with threadkeep.open("memory://") as memory:
+        model, said = talkative(seed), [f"Question {n} about box {n}. " * (n % 5 + 1) for n in range(12)]
+        options: Any = {
+            "memory": memory,
+            "mode": mode,
+            "tools": [weigh],
+            "model": summarizer() if seed % 2 else None,
+        }
+        for part in (said[:7], said[7:]):  # the second with a middleware that knows nothing of the first
+            graph = agent(model, policy, memory.checkpointer, **options)
+            for text in part:
+                out = graph.invoke(human(text), {**thread(), "recursion_limit": 200})
+        assert [found for call in [*model.seen, out["messages"]] for found in validate(call)] == []
+        record = memory.threads.get("t").messages()
+        assert [m.text for m in record if m.type == "human"] == said
+        assert (
+            sum(m.type == "ai" for m in record)
+            == len(model.seen)
+            == len({m.id for m in record if m.type == "ai"})
+        )
+        assert mode == "view" or len(out["messages"]) < 35
+        assert memory.doctor() == ()
 
 
 @pytest.mark.on_file
