@@ -59,8 +59,9 @@ def _looked_up(wanted: frozenset[str], place: Place) -> Flow[dict[str, ToolMessa
         for _, channel, value in held.pending_writes or ():
             if channel == MESSAGES:
                 found.update(_results(value, wanted))
-        messages = held.checkpoint["channel_values"].get(MESSAGES) or ()
-        if wanted <= found.keys() or not wanted & _called(messages) or held.parent_config is None:
+        messages = held.checkpoint["channel_values"].get(MESSAGES)  # none where only the graph can tell
+        before = messages is not None and not wanted & _called(messages)
+        if wanted <= found.keys() or before or held.parent_config is None:
             break
         config = held.parent_config
     return found
