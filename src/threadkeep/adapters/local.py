@@ -25,6 +25,8 @@ from threadkeep.errors import ConfigurationError
 MODEL = "SmolLM2-135M-Instruct"
 _MARGIN = 32
 """Tokens kept free for what the chat template puts around messages."""
+_LEAD_TOKENS = 207
+"""What the runtime reports for `local_lead.lead(None)` alone."""
 _SHRINK = 0.7
 """Share of the room that is tried next when an estimate of tokens was too low."""
 _ROLES = {"human": "user", "ai": "assistant"}
@@ -52,6 +54,11 @@ class LocalChat(BaseChatModel):
     seed: int = 7
     threads: int = Field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2), ge=1)
     """Processor threads; half of them by default, because the others have work to do too."""
+
+    @property
+    def own_tokens(self) -> int:
+        """Tokens that stand in front of each request besides what was sent: prompt and examples of `lead`."""
+        return _LEAD_TOKENS if self.lead else 0
 
     @property
     def _llm_type(self) -> str:

@@ -61,6 +61,12 @@ def unwrap(model: Any) -> Any:
     return model
 
 
+def own_tokens(model: Any) -> int:
+    """Return how many tokens a model itself puts before each request, as `LocalChat` does; 0 for all others."""
+    found = getattr(unwrap(model), "own_tokens", 0)
+    return found if isinstance(found, int) else 0
+
+
 def model_name(model: Any) -> str | None:
     """Return the name under which a provider knows a model, without a `provider:` or `models/` before it."""
     model = unwrap(model)

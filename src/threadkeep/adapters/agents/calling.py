@@ -26,7 +26,7 @@ from threadkeep.context.limits import Limits
 from threadkeep.context.marks import State
 from threadkeep.context.plan import Plan, Request, View
 from threadkeep.context.policy import Policy
-from threadkeep.context.providers import context_window, model_name, provider_of
+from threadkeep.context.providers import context_window, model_name, own_tokens, provider_of
 from threadkeep.context.tokens import Counter
 from threadkeep.errors import ContextTooLarge
 
@@ -115,7 +115,7 @@ class Calling:
         return Request(
             history=history,
             state=state,
-            limits=self._limits(history, counter.count((), **self._known).tokens),
+            limits=self._limits(history, counter.count((), **self._known).tokens + own_tokens(request.model)),
             provider=settings.provider or provider_of(request.model, request.tools),
             pins=pins,
             results=results,

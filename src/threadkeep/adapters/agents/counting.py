@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage
 from threadkeep.adapters.agents.place import Place
 from threadkeep.adapters.agents.steps import Flow, Step
 from threadkeep.context.calibration import Calibration
-from threadkeep.context.providers import model_name
+from threadkeep.context.providers import model_name, own_tokens
 from threadkeep.context.tokens import Counter
 
 CLOSE: Final = 0.08
@@ -73,6 +73,7 @@ class Counters:
         if known.counter.quality == "calibrated" and abs(estimate - reported) <= CLOSE * reported:
             return
         counted = known.counter.count(sent, **more)
+        reported -= own_tokens(model)
         if not known.calibration.learn(model, counted.weights, reported):
             return  # no plausible count of this input
         if place.notes is None:
