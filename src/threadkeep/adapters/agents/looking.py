@@ -24,7 +24,7 @@ from threadkeep.context.limits import Limits
 from threadkeep.context.marks import State
 from threadkeep.context.plan import Answer, Need, Request, View
 from threadkeep.context.policy import Policy
-from threadkeep.context.providers import context_window, model_name, provider_of
+from threadkeep.context.providers import context_window, model_name, own_tokens, provider_of
 from threadkeep.context.summarizing import Failed
 from threadkeep.context.tokens import Counter
 from threadkeep.thread import Thread
@@ -92,7 +92,7 @@ def next_view(
     asked = replace(asked, provider=settings.provider, context_window=settings.context_window)
     request = yield from _request(place, asked, session, counters, messages)
     maker = _Foreseeing(**(yield from _maker(place, asked, session, counters, request)))
-    view = yield from _planned(middleware.policy, replace(request, state=State.from_json(state)), maker)
+    view = yield from _planned(middleware.policy, replace(request, state=session.state(state)), maker)
     return Foreseen(view=view, unmade=tuple(maker.unmade))
 
 
@@ -135,18 +135,18 @@ def _request(
 ) -> Flow[Request]:
     counter = yield from _counter(place, asked, counters)
     history = History.of(messages, counter, session.history)
-    overhead = counter.count(
-        (), tools=asked.tools, system=asked.system, response_format=asked.response_format
-    ).tokens
+    sent = {"tools": asked.tools, "system": asked.system, "response_format": asked.response_format}
+    overhead = counter.count((), **sent).tokens + own_tokens(asked.model)
     pins = yield Step.of(place.notes, "pinned")
     name = model_name(asked.model)
     room = answer_limit(asked.model, {}) if asked.model is not None else None
+    window = asked.context_window or (context_window(asked.model) if asked.model is not None else None)
     return Request(
         history=history,
         limits=Limits(
-            window=asked.context_window or (context_window(asked.model) if asked.model is not None else None),
+            window=window,
             overhead=overhead,
-            reserve=room or ANSWER,
+            reserve=room or ANSWER if window is None else min(room or ANSWER, window // 2),
             anchor=session.report.anchor(history, name, overhead) if session.report is not None else None,
             too_large=session.too_large.get(name),
         ),
