@@ -23,6 +23,8 @@ from threadkeep.context.simulation import Reach, SimulatedPolicy, Simulation
 from threadkeep.errors import ConfigurationError
 
 _FILES = (".json", ".jsonl")
+_LOCAL_WINDOW = 4_096
+"""Tokens of prompt and answer that the demo model is given to summarise in."""
 
 
 @app.command()
@@ -140,9 +142,15 @@ def _meant(model: str | None) -> str | None:
 def _summarizer(name: str | None) -> Any:
     if name is None:
         return None
-    from threadkeep.cli.chat_model import choose
+    from threadkeep.cli.chat_model import LOCAL, choose
 
-    return choose(name).model
+    if name != LOCAL:
+        return choose(name).model
+    from threadkeep.adapters.local import LocalChat
+
+    model = LocalChat(lead=False, window=_LOCAL_WINDOW, max_tokens=512)
+    model.load()
+    return model
 
 
 def _drawer(path: str | None) -> Any:

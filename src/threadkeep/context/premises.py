@@ -86,7 +86,7 @@ def premises_of(
         window=window,
         overheads=overheads,
         summarizer=Summarizer(counter, window, recording.summaries, summarizer, extracts=recording.extracts),
-        inferred=_inferred(recording, scale, cache, overhead, name, same),
+        inferred=_inferred(recording, scale, cache, overhead, name, same, summarizer is not None),
     )
 
 
@@ -144,7 +144,13 @@ def _pairs(recording: Recording, counter: Counter, overheads: Overheads) -> dict
 
 
 def _inferred(
-    recording: Recording, scale: Scale, cache: CacheModel, overhead: int | None, name: str | None, same: bool
+    recording: Recording,
+    scale: Scale,
+    cache: CacheModel,
+    overhead: int | None,
+    name: str | None,
+    same: bool,
+    written: bool,
 ) -> dict[str, str]:
     """Say what was not recorded and what it is taken for."""
     found: dict[str, str] = {}
@@ -168,7 +174,7 @@ def _inferred(
         found["tokens"] = "estimated, erring high: no usage was reported"
     elif not same:
         found["tokens"] = f"estimated for {name}, erring high: the reports are those of {recording.model}"
-    if recording.extracts:
+    if recording.extracts and not written:
         found["summaries"] = "extracts without a model, as in the recorded calls"
     if any(step.at is None for step in steps) and cache.lifetime is not None:
         found["times"] = (
