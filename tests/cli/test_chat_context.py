@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 import threadkeep
-from tests.cli.chat_kit import Held, Streaming, echo, hold
+from tests.cli.chat_kit import Failing, Held, Streaming, echo, hold
 from tests.cli.kit import run
 from threadkeep.context import parse_policy
 from threadkeep.memory import Memory
@@ -74,6 +74,14 @@ def test_without_a_policy_everything_is_sent_and_the_calls_are_recorded(memory: 
     assert record.call.source == "recorder" and record.policy == "buffer"
 
 
+def test_usage_tells_of_calls_that_failed(memory: Memory, capsys: pytest.CaptureFixture[str]) -> None:
+    chat = hold(memory, ["hi", "and now?", "/usage"], Streaming(reply=Failing(2), cached=None))
+    assert "the line is down" in capsys.readouterr().err
+    assert chat.lines[-1] == (
+        "1 model call reported 10 tokens in, and 11 out. 1 more call failed, or reported nothing."
+    )
+
+
 def test_context_shows_the_view_with_reasons_and_tokens(memory: Memory) -> None:
     chat = held(memory, [*LINES[:3], "/context And I sing."])
     shown = chat.text[chat.text.index("The next call") :].splitlines()
@@ -135,4 +143,6 @@ def test_the_demo_model_has_no_use_for_recall_tools() -> None:
     pytest.importorskip("xllamacpp")
     done = run("chat", "--db", "memory://", "--policy", "offload:messages=20")
     assert done.exit_code == 2
-    assert "policy 'offload:messages=20' gives the model tools" in done.stderr and done.stderr.count("\n") == 1
+    assert (
+        "policy 'offload:messages=20' gives the model tools" in done.stderr and done.stderr.count("\n") == 1
+    )

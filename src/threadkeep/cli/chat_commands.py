@@ -112,10 +112,11 @@ def _usage(chat: Chat, argument: str) -> None:
     _begun(chat)
     usage = chat.thread.usage()
     cached = f", of which {usage.cache_read_tokens:,} were cached" if usage.cache_read_tokens else ""
+    unknown = f" {counted(usage.unknown, 'more call')} failed, or reported nothing." if usage.unknown else ""
     chat.console.print(
         Text(
-            f"{counted(usage.calls, 'model call')} reported {usage.input_tokens:,} tokens in{cached}, "
-            f"and {usage.output_tokens:,} out."
+            f"{counted(usage.calls - usage.unknown, 'model call')} reported {usage.input_tokens:,} tokens in{cached}, "
+            f"and {usage.output_tokens:,} out.{unknown}"
         ),
         soft_wrap=True,
     )
