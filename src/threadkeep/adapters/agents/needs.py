@@ -114,15 +114,14 @@ class Maker:
     def _made(self, need: Need) -> Flow[Answer]:
         model = need.model if need.model is not None else self.model
         if model is None and need.local is not None:
-            return need.local(self.counter.text)
+            return (yield Step.work(need.local, self.counter.text))
         model = chat_model(model) if isinstance(model, str) else self.fallback if model is None else model
         work = need.work(self.counter.text, context_window(model) or FALLBACK_WINDOW)
         answer: Any = None
         while True:
-            try:
-                ask = work.throw(answer) if isinstance(answer, Exception) else _next(work, answer)
-            except StopIteration as done:
-                return done.value
+            ask, made = yield Step.work(_advanced, work, answer)
+            if ask is None:
+                return made
             try:
                 answer = yield from self._asked(ask, model)
             except UnknownPrice:
@@ -181,8 +180,14 @@ def keep_lasting(place: Place, session: Session, lasting: Sequence[Lasting]) -> 
             yield Step.of(place.notes, "keep_entities", one.fingerprint, digest, one.value.to_json())
 
 
-def _next(work: Generator[Ask, str, Answer], answer: Any) -> Ask:
-    return next(work) if answer is None else work.send(answer)
+def _advanced(work: Generator[Ask, str, Answer], answer: Any) -> tuple[Ask | None, Answer]:
+    """Return what a summarizer asks next, or else what it made; `answer` is None at first, or an exception to throw."""
+    try:
+        if isinstance(answer, Exception):
+            return work.throw(answer), None
+        return next(work) if answer is None else work.send(answer), None
+    except StopIteration as done:
+        return None, done.value
 
 
 def _read(kind: str, value: Mapping[str, Any]) -> Answer | None:

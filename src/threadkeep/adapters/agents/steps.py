@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -21,6 +22,11 @@ class Step:
         """Return the step that calls a method, whose async twin has an `a` before its name."""
         plain, awaited = getattr(holder, method), getattr(holder, f"a{method}")
         return cls(lambda: plain(*args, **kwargs), lambda: awaited(*args, **kwargs))
+
+    @classmethod
+    def work(cls, function: Callable[..., Any], *args: Any) -> Step:
+        """Return the step that computes something: in a thread where an event loop must not wait for it."""
+        return cls(lambda: function(*args), lambda: asyncio.to_thread(function, *args))
 
 
 Flow: TypeAlias = Generator[Step, Any, T]
