@@ -39,7 +39,7 @@ class Work:
     `settled` is called once, outside the transaction, with the outcome already in `error`.
     """
 
-    __slots__ = ("_callbacks", "_event", "_lock", "done", "error", "op", "refresh", "rolled_back", "settled")
+    __slots__ = ("_callbacks", "_gate", "_lock", "done", "error", "op", "refresh", "rolled_back", "settled")
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Work:
         self.settled = settled
         self.error: BaseException | None = None
         self.done = False
-        self._event: threading.Event | None = None
+        self._gate: threading.Lock | None = None
         self._callbacks: list[Callable[[], None]] = []
         self._lock = threading.Lock()
 
@@ -69,10 +69,10 @@ class Work:
             # Whatever goes wrong there, those who wait are told.
             with self._lock:
                 self.done = True
-                event, callbacks = self._event, self._callbacks
+                gate, callbacks = self._gate, self._callbacks
                 self._callbacks = []
-            if event is not None:
-                event.set()
+            if gate is not None:
+                gate.release()
             for callback in callbacks:
                 callback()
 
@@ -81,10 +81,15 @@ class Work:
         with self._lock:
             if self.done:
                 return True
-            if self._event is None:
-                self._event = threading.Event()
-            event = self._event
-        return event.wait(seconds)
+            if self._gate is None:
+                # Held until the work is settled; a bare lock wakes a thread with a third of an Event's steps.
+                self._gate = threading.Lock()
+                self._gate.acquire()
+            gate = self._gate
+        settled = gate.acquire(timeout=-1 if seconds is None else seconds)
+        if settled:
+            gate.release()  # for the next one who waits
+        return settled
 
     def when_done(self, callback: Callable[[], None]) -> None:
         """Call `callback` once the work is settled, at once if it already is."""
