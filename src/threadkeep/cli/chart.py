@@ -114,7 +114,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto
 h1 { font-size: 1.4rem; overflow-wrap: anywhere } h2 { font-size: 1.05rem; margin-top: 2rem }
 svg { width: 100%; height: auto }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
+th, td { padding: .3rem .65rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
 th { white-space: normal; vertical-align: bottom; max-width: 7rem }
 th:first-child, td:first-child { text-align: left; font-family: ui-monospace, monospace }
 p.small, li { color: #555 } b.inferred { color: #8a5a00 }

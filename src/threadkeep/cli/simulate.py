@@ -23,7 +23,7 @@ from threadkeep.context.simulation import Reach, SimulatedPolicy, Simulation
 from threadkeep.errors import ConfigurationError
 
 _FILES = (".json", ".jsonl")
-_LOCAL_WINDOW = 4_096
+_LOCAL_WINDOW = 2_048
 """Tokens of prompt and answer that the demo model is given to summarise in."""
 
 
@@ -148,7 +148,7 @@ def _summarizer(name: str | None) -> Any:
         return choose(name).model
     from threadkeep.adapters.local import LocalChat
 
-    model = LocalChat(lead=False, window=_LOCAL_WINDOW, max_tokens=512)
+    model = LocalChat(lead=False, window=_LOCAL_WINDOW, max_tokens=128)
     model.load()
     return model
 
