@@ -40,12 +40,12 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'chat.db'}"
 
 
-def chat(url: str, thread: str, *lines: str) -> Chatted:
+def chat(url: str, thread: str, *lines: str, options: tuple[str, ...] = ()) -> Chatted:
     """Hold a chat in a new process, these lines piped into it."""
     command = [sys.executable, "-c", "from threadkeep.cli import main; main()", "chat"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")}
     done = subprocess.run(
-        [*command, "--db", url, "--thread", thread],
+        [*command, "--db", url, "--thread", thread, *options],
         input="".join(f"{line}\n" for line in lines),
         capture_output=True,
         text=True,
@@ -104,3 +104,24 @@ def test_the_examples_never_enter_the_thread(url: str) -> None:
         thread = memory.threads.get("t")
         assert [message.type for message in thread.messages()] == ["human", "ai"]
         assert [message.type for message in thread.state().values["messages"]] == ["human", "ai"]
+
+
+def test_a_fact_that_left_the_view_is_answered_from_its_summary(url: str) -> None:
+    told = (
+        "My locker number is 4471.",
+        "My bicycle is green.",
+        "My sister Olena lives in Lviv.",
+        "My doctor is called Petrenko.",
+    )
+    policy = ("--policy", "summary-buffer:messages=6,keep=2")
+    chat(url, "policy", *told, options=policy)
+    again = chat(url, "policy", "What is my locker number?", "What is my shoe size?", options=policy)
+    assert "4471" in again.answer("What is my locker number?")
+    assert again.answer("What is my shoe size?") == NOT_TOLD
+    forgetful = chat(url, "policy", "What is my locker number?", options=("--policy", "window:messages=2"))
+    assert forgetful.answer("What is my locker number?") == NOT_TOLD
+    with threadkeep.open(url) as memory:
+        thread = memory.threads.get("policy")
+        assert len(thread.messages()) == 14
+        sent = thread.call(5).messages
+        assert sent is not None and "4471" in sent[0].text and len(sent) < 9

@@ -20,6 +20,7 @@ from threadkeep.adapters import local_lead
 from threadkeep.adapters.local_lead import Message
 from threadkeep.adapters.local_runtime import Chunk, Runtime, WindowExceeded, open_runtime
 from threadkeep.adapters.local_window import fit
+from threadkeep.context.fences import is_own
 from threadkeep.errors import ConfigurationError
 
 MODEL = "SmolLM2-135M-Instruct"
@@ -156,7 +157,7 @@ class _Plan:
 
     def __init__(self, model: LocalChat, messages: Sequence[BaseMessage], stop: list[str] | None) -> None:
         self._model = model
-        self._system, self._thread = _plain(messages)
+        self._system, self._thread = _plain(messages, model.lead)
         self._stop = [*(stop or ()), *(["\n"] if model.lead else ())]
         self._room = model.window - model.max_tokens - _MARGIN
 
@@ -230,12 +231,25 @@ def _usage(reported: dict[str, Any]) -> UsageMetadata:
     return usage
 
 
-def _plain(messages: Sequence[BaseMessage]) -> tuple[str | None, list[Message]]:
+def _plain(messages: Sequence[BaseMessage], lead: bool) -> tuple[str | None, list[Message]]:
     """Return the system text and the rest as roles and texts; what has no text is left out."""
     system = [message.text for message in messages if message.type == "system" and message.text]
     rest = [
-        {"role": _ROLES.get(message.type, "user"), "content": str(message.text)}
+        said
         for message in messages
         if message.type != "system" and message.text
+        for said in (_listed(message) if lead else []) or [_said(message)]
     ]
     return "\n\n".join(system) or None, rest or [{"role": "user", "content": ""}]
+
+
+def _said(message: BaseMessage) -> Message:
+    return {"role": _ROLES.get(message.type, "user"), "content": str(message.text)}
+
+
+def _listed(message: BaseMessage) -> list[Message]:
+    """Return what a policy's summary lists as if it was said here: so small a model finds nothing in a longer text."""
+    lines = str(message.text).splitlines() if is_own(message) else []
+    told = [line[2:] for line in lines if line.startswith("- ") and not local_lead.asks(line[2:])]
+    pairs = ((("user", line), ("assistant", local_lead.repetition(line))) for line in told)
+    return [{"role": role, "content": text} for pair in pairs for role, text in pair]

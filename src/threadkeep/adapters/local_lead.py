@@ -130,7 +130,7 @@ def checked(answer: str, messages: Sequence[Message]) -> str:
     if NOT_TOLD.rstrip(".") in answer:
         return NOT_TOLD
     if not asks(said):
-        return answer if _repeats(answer, said) else _repetition(said)
+        return answer if _repeats(answer, said) else repetition(said)
     return answer if _founded(answer, _question(said), _related(messages)) else NOT_TOLD
 
 
@@ -191,7 +191,8 @@ def _repeats(answer: str, said: str) -> bool:
     return figures <= words <= told and len(words) * 2 > len(told)
 
 
-def _repetition(said: str) -> str:
+def repetition(said: str) -> str:
+    """Return a statement as a note-keeper repeats it, with "your" for "my"."""
     if not _content(said):
         return HINT
     if len(said) > _LONGEST_REPETITION or "\n" in said:
