@@ -50,12 +50,12 @@ def plain_beginning(messages: Sequence[BaseMessage], longest: int | None) -> Pla
             fine = type(content) is str and bool(content) and not content.isspace()
             answered = False
         elif kind is AIMessage:
-            fine = type(content) is str and _is_plain(message)  # type: ignore[arg-type]
+            fine = type(content) is str and not content.isspace() and _is_plain(message)  # type: ignore[arg-type]
             if fine and message.tool_calls:  # type: ignore[attr-defined]
                 after += len(message.tool_calls)  # type: ignore[attr-defined]
                 fine = not answered and _is_closed(messages, end, after, found.call_ids, longest)
             else:
-                fine = fine and bool(content) and not content.isspace()  # type: ignore[union-attr]
+                fine = fine and bool(content)
             answered = after == end + 1
         else:
             break
