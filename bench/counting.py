@@ -12,8 +12,8 @@ from bench import report
 from bench.results import Row, Section
 from bench.samples import EXTRA, KINDS
 from bench.tokenizers import MODELS, Count, tokenizer
-from threadkeep.context.calibration import Calibration
-from threadkeep.context.tokens import Counter
+from threadkeep.context.counting.calibration import Calibration
+from threadkeep.context.counting.tokens import Counter
 
 WRAPPER = 4
 """Tokens that the reports below add for a message, as chat templates do."""

@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from threadkeep.context import History, SummaryBuffer, View
-from threadkeep.context.recalling import read
-from threadkeep.context.tokens import Counter
+from threadkeep.context.counting.tokens import Counter
+from threadkeep.context.planning.recalling import read
 
 KEEP, TRIGGER = 20, 40
 COUNTER = Counter()

@@ -39,9 +39,9 @@ from threadkeep.context import (
     View,
     Window,
 )
-from threadkeep.context.caching import cached_share
-from threadkeep.context.recalling import read
-from threadkeep.context.tokens import Counter
+from threadkeep.context.counting.tokens import Counter
+from threadkeep.context.planning.caching import cached_share
+from threadkeep.context.planning.recalling import read
 
 TURNS, TOKENS, KEEP = 60, 2_000, 10
 EMPTY = (

@@ -24,8 +24,8 @@ from threadkeep.models import (
 from threadkeep.ops.rows import ThreadRef
 
 if TYPE_CHECKING:
-    from threadkeep.context.plan import View
-    from threadkeep.context.policy import Policy
+    from threadkeep.context.planning.plan import View
+    from threadkeep.context.policies.policy import Policy
 
 
 class Thread:

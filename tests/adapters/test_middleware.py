@@ -25,8 +25,8 @@ from threadkeep.context import (
     Window,
     validate,
 )
-from threadkeep.context.caching import cached_share
-from threadkeep.context.tokens import Counter
+from threadkeep.context.counting.tokens import Counter
+from threadkeep.context.planning.caching import cached_share
 
 from .kit import Drive, Scripted, calls_all, echo, human, says, texts, thread
 from .middleware_kit import (

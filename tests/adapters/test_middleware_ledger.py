@@ -343,8 +343,8 @@ def test_what_was_learned_outlives_the_process(url: str, memory: Memory, drive: 
     fresh = agent(model, Window(messages=1), memory.checkpointer, budget=budget)
     talk(drive, fresh, [text], name="u")
     from threadkeep.adapters.agents.notes import Notes
-    from threadkeep.context.calibration import Calibration
-    from threadkeep.context.tokens import count_tokens
+    from threadkeep.context.counting.calibration import Calibration
+    from threadkeep.context.counting.tokens import count_tokens
 
     stored = Calibration.from_json(drive(Notes(memory.threads.get("u")).calibration, "m-1"))
     estimate = count_tokens(sent_of(memory), model="m-1", calibration=stored)

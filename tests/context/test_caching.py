@@ -19,8 +19,8 @@ from langchain_core.messages import (
 )
 
 from threadkeep.context import Buffer, Policy, SummaryBuffer, ToolResults, View, Window
-from threadkeep.context.caching import Share, cached_share, shared_prefix
-from threadkeep.context.tokens import Counter
+from threadkeep.context.counting.tokens import Counter
+from threadkeep.context.planning.caching import Share, cached_share, shared_prefix
 
 OPENINGS = (
     "The driver of the second truck says that", "According to the morning report", "As far as I can see",

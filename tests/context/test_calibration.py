@@ -11,8 +11,8 @@ import pytest
 from bench.counting import MIXTURES, calibrated_errors, conversation, reported
 from bench.samples import KINDS
 from bench.tokenizers import MODELS, tokenizer
-from threadkeep.context.calibration import KEPT, Calibration
-from threadkeep.context.tokens import Counter
+from threadkeep.context.counting.calibration import KEPT, Calibration
+from threadkeep.context.counting.tokens import Counter
 
 VIEWS = {**{kind: (kind, kind, kind) for kind in KINDS}, **MIXTURES}
 LOWEST, HIGHEST = -0.06, 0.15

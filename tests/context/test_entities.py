@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from threadkeep.context.entities import (
+from threadkeep.context.summaries.entities import (
     MOST_ENTITIES,
     MOST_FACTS,
     NOTHING,
@@ -18,8 +18,8 @@ from threadkeep.context.entities import (
     extract_entities,
     named_entities,
 )
-from threadkeep.context.entity_json import claims
-from threadkeep.context.summarizing import Ask, Failed
+from threadkeep.context.summaries.entity_json import claims
+from threadkeep.context.summaries.summarizing import Ask, Failed
 
 
 def count(text: str) -> int:

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from threadkeep.context import facts as facts_module
-from threadkeep.context import language
-from threadkeep.context.fact_cache import FactCache
-from threadkeep.context.fact_patterns import WORDS_AROUND, spans
-from threadkeep.context.facts import CAP, Fact, facts_in, facts_of, gather, lost, ranked, restate
-from threadkeep.context.pin_sentences import pinned_sentences
-from threadkeep.context.pins import Pin
-from threadkeep.context.wording import wording_of
+from threadkeep.context.facts import facts as facts_module
+from threadkeep.context.facts import language
+from threadkeep.context.facts.fact_cache import FactCache
+from threadkeep.context.facts.fact_patterns import WORDS_AROUND, spans
+from threadkeep.context.facts.facts import CAP, Fact, facts_in, facts_of, gather, lost, ranked, restate
+from threadkeep.context.facts.pin_sentences import pinned_sentences
+from threadkeep.context.facts.pins import Pin
+from threadkeep.context.summaries.wording import wording_of
 
 
 def found(text: str) -> set[tuple[str, str]]:

@@ -16,7 +16,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from threadkeep.context.calls import call_ids, result_id
+from threadkeep.context.validity.calls import call_ids, result_id
 from threadkeep.testing.histories import random_history, valid_history
 
 DIGEST = (

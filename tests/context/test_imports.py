@@ -20,7 +20,7 @@ from langchain_core.messages import (
 )
 
 from threadkeep import ConfigurationError, InvalidMessages
-from threadkeep.context.imports import load_messages
+from threadkeep.context.files.imports import load_messages
 from threadkeep.testing.histories import valid_history
 
 OPENAI = [

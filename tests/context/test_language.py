@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from threadkeep.context import language
+from threadkeep.context.facts import language
 
 TEXTS = {
     "en": "Could you tell me when the next delivery leaves the warehouse?",

@@ -14,7 +14,7 @@ from threadkeep.context import (
     ToolResults,
     Window,
 )
-from threadkeep.context.parsing import parse_policy, policy_names, policy_text
+from threadkeep.context.policies.parsing import parse_policy, policy_names, policy_text
 from threadkeep.errors import ConfigurationError
 
 WRITTEN: list[tuple[str, Policy]] = [

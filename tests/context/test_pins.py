@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from threadkeep.context.pin_sentences import pinned_sentences
-from threadkeep.context.pins import Pin, gather, is_pin, pins_of
+from threadkeep.context.facts.pin_sentences import pinned_sentences
+from threadkeep.context.facts.pins import Pin, gather, is_pin, pins_of
 
 REQUESTS = """
 Remember that my badge number is 4471.

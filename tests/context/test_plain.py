@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from threadkeep.context.plain import Plain, plain_beginning
-from threadkeep.context.repair import repair
+from threadkeep.context.validity.plain import Plain, plain_beginning
+from threadkeep.context.validity.repair import repair
 from threadkeep.testing.histories import random_history, valid_history
 
 PROVIDERS = ("generic", "openai", "openai-responses", "anthropic", "google")

@@ -24,10 +24,10 @@ from threadkeep.context import (
     ToolResults,
     Window,
 )
-from threadkeep.context.limits import Anchor
-from threadkeep.context.recalling import read, reference_of, resolve, search
-from threadkeep.context.summarizing import Failed, SummaryText
-from threadkeep.context.tokens import Counter
+from threadkeep.context.counting.tokens import Counter
+from threadkeep.context.planning.limits import Anchor
+from threadkeep.context.planning.recalling import read, reference_of, resolve, search
+from threadkeep.context.summaries.summarizing import Failed, SummaryText
 
 COUNTER = Counter()
 

@@ -22,9 +22,9 @@ from threadkeep.context import (
     Window,
     policy,
 )
-from threadkeep.context.calls import call_ids, result_id
-from threadkeep.context.repair import repair
-from threadkeep.context.validate import validate
+from threadkeep.context.validity.calls import call_ids, result_id
+from threadkeep.context.validity.repair import repair
+from threadkeep.context.validity.validate import validate
 from threadkeep.testing.histories import random_history
 
 HISTORIES = 500

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from threadkeep.context import reasoning
-from threadkeep.context.rules import PROVIDERS
+from threadkeep.context.validity import reasoning
+from threadkeep.context.validity.rules import PROVIDERS
 
 HELLO = HumanMessage("hello")
 THOUGHT: dict[str, Any] = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}

@@ -17,10 +17,10 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from threadkeep.context.calls import call_ids, is_human, result_id
-from threadkeep.context.repair import UNFINISHED, UNREADABLE, repair
-from threadkeep.context.rules import PROVIDERS
-from threadkeep.context.validate import validate
+from threadkeep.context.validity.calls import call_ids, is_human, result_id
+from threadkeep.context.validity.repair import UNFINISHED, UNREADABLE, repair
+from threadkeep.context.validity.rules import PROVIDERS
+from threadkeep.context.validity.validate import validate
 from threadkeep.testing.histories import random_history, valid_history
 
 HISTORIES = 500

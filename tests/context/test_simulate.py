@@ -14,12 +14,12 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, messag
 import threadkeep
 from tests.context.simulation_kit import PROMPT, Counting, converse
 from threadkeep.context import SummaryBuffer, Window, parse_policy, simulate
-from threadkeep.context.cache_models import cache_model
-from threadkeep.context.facts import facts_in
-from threadkeep.context.filler import MARK, filler
-from threadkeep.context.recording import Recording, Step, of_messages
-from threadkeep.context.scaling import Pair, scale_of
-from threadkeep.context.tokens import Counter
+from threadkeep.context.counting.tokens import Counter
+from threadkeep.context.facts.facts import facts_in
+from threadkeep.context.simulation.cache_models import cache_model
+from threadkeep.context.simulation.filler import MARK, filler
+from threadkeep.context.simulation.recording import Recording, Step, of_messages
+from threadkeep.context.simulation.scaling import Pair, scale_of
 from threadkeep.errors import ConfigurationError, InvalidMessages, ThreadNotFound
 
 RAN = (
@@ -130,9 +130,9 @@ def test_a_model_may_write_the_summaries() -> None:
 
 def test_a_summary_that_was_stored_is_used(memory: threadkeep.Memory) -> None:
     from threadkeep.adapters.agents.notes import Notes
-    from threadkeep.context.history import History
-    from threadkeep.context.plan import Request
-    from threadkeep.context.summarizing import SummaryText
+    from threadkeep.context.planning.history import History
+    from threadkeep.context.planning.plan import Request
+    from threadkeep.context.summaries.summarizing import SummaryText
 
     thread = memory.threads.get("t")
     thread.append(chat(20))

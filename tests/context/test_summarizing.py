@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from threadkeep.context.entities import Entities, named_entities
-from threadkeep.context.fences import mark_of
-from threadkeep.context.summarizing import (
+from threadkeep.context.summaries.entities import Entities, named_entities
+from threadkeep.context.summaries.fences import mark_of
+from threadkeep.context.summaries.summarizing import (
     Ask,
     Failed,
     Options,

@@ -15,9 +15,9 @@ from pydantic import BaseModel
 from bench.samples import EXTRA, KINDS
 from bench.tokenizers import MODELS, tokenizer
 from tests.context.images import gif, jpeg, png, webp, webp_lossless, webp_lossy
-from threadkeep.context.families import family_of
-from threadkeep.context.media_tokens import image_size, media_tokens
-from threadkeep.context.tokens import Count, Counter, count_tokens
+from threadkeep.context.counting.families import family_of
+from threadkeep.context.counting.media_tokens import image_size, media_tokens
+from threadkeep.context.counting.tokens import Count, Counter, count_tokens
 from threadkeep.testing.histories import random_history
 
 LOWEST, HIGHEST = -0.15, 0.80

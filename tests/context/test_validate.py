@@ -15,8 +15,8 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from threadkeep.context.rules import PROVIDERS, RULES
-from threadkeep.context.validate import validate
+from threadkeep.context.validity.rules import PROVIDERS, RULES
+from threadkeep.context.validity.validate import validate
 from threadkeep.errors import ConfigurationError
 from threadkeep.testing.histories import random_history, valid_history
 

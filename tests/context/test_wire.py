@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from tests.context.wire import anthropic, chat, gemini, payloads, responses
-from threadkeep.context.repair import repair
+from threadkeep.context.validity.repair import repair
 from threadkeep.testing.histories import random_history
 
 pytest.importorskip("langchain_openai")

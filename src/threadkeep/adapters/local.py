@@ -20,7 +20,7 @@ from threadkeep.adapters import local_lead
 from threadkeep.adapters.local_lead import Message
 from threadkeep.adapters.local_runtime import Chunk, Runtime, WindowExceeded, open_runtime
 from threadkeep.adapters.local_window import fit
-from threadkeep.context.fences import is_own
+from threadkeep.context.summaries.fences import is_own
 from threadkeep.errors import ConfigurationError
 
 MODEL = "SmolLM2-135M-Instruct"

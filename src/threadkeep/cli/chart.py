@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from threadkeep.context.simulation import Reach, SimulatedPolicy, Simulation
+from threadkeep.context.simulation.simulation import Reach, SimulatedPolicy, Simulation
 from threadkeep.errors import ConfigurationError, MissingExtra
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ def chat(
     with ExitStack() as stack:
         with busy(console, "starting"):
             from threadkeep.cli.chat_loop import Chat
-            from threadkeep.context.parsing import parse_policy
+            from threadkeep.context.policies.parsing import parse_policy
 
             what = parse_policy(policy) if policy is not None else None
             chosen = choose(model)

@@ -15,11 +15,11 @@ from rich.text import Text
 from threadkeep.adapters.agents.looking import Foreseen
 from threadkeep.cli.text import counted, one_line
 from threadkeep.cli.transcript import body, heading, print_indented
-from threadkeep.context.fences import mark_of
-from threadkeep.context.marks import State
-from threadkeep.context.parsing import policy_text
-from threadkeep.context.plan import Need, Reason
-from threadkeep.context.policy import Policy
+from threadkeep.context.planning.marks import State
+from threadkeep.context.planning.plan import Need, Reason
+from threadkeep.context.policies.parsing import policy_text
+from threadkeep.context.policies.policy import Policy
+from threadkeep.context.summaries.fences import mark_of
 from threadkeep.models import MessageReason
 
 STAND_IN: Final = "(your next message)"

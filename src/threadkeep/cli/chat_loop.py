@@ -19,8 +19,8 @@ from threadkeep.cli import chat_commands, chat_context, chat_input
 from threadkeep.cli.app import print_error
 from threadkeep.cli.output import busy
 from threadkeep.cli.text import block, counted, one_line, shown_id, size
-from threadkeep.context.buffer import Buffer
-from threadkeep.context.policy import Policy
+from threadkeep.context.policies.buffer import Buffer
+from threadkeep.context.policies.policy import Policy
 from threadkeep.errors import ThreadkeepError
 from threadkeep.memory import Memory
 

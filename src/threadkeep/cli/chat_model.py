@@ -11,7 +11,7 @@ from threadkeep.errors import ConfigurationError, MissingExtra
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from threadkeep.context.policy import Policy
+    from threadkeep.context.policies.policy import Policy
 
 LOCAL = "local"
 EXAMPLE = "openai:gpt-5-mini"
@@ -35,7 +35,7 @@ class ChatModel:
     def check(self, policy: Policy) -> None:
         """Raise ConfigurationError for a policy whose recall tools the model cannot call."""
         if policy.recalls and not self.tools:
-            from threadkeep.context.parsing import policy_text
+            from threadkeep.context.policies.parsing import policy_text
 
             raise ConfigurationError(
                 f"policy {policy_text(policy)!r} gives the model tools to read older messages, and the demo model "

@@ -16,10 +16,10 @@ from threadkeep.cli.app import app
 from threadkeep.cli.opening import opened
 from threadkeep.cli.output import Column, print_json, print_table, progress, remark, stdout
 from threadkeep.cli.text import counted, one_line, shown_id
-from threadkeep.context.parsing import parse_policy
-from threadkeep.context.simulating import DEFAULT_POLICIES
-from threadkeep.context.simulating import simulate as simulated
-from threadkeep.context.simulation import Reach, SimulatedPolicy, Simulation
+from threadkeep.context.policies.parsing import parse_policy
+from threadkeep.context.simulation.simulating import DEFAULT_POLICIES
+from threadkeep.context.simulation.simulating import simulate as simulated
+from threadkeep.context.simulation.simulation import Reach, SimulatedPolicy, Simulation
 from threadkeep.errors import ConfigurationError
 
 _FILES = (".json", ".jsonl")

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from threadkeep.backends.base import Op, Statement
-from threadkeep.context.calls import call_ids, result_id
+from threadkeep.context.validity.calls import call_ids, result_id
 from threadkeep.engine import edits, notes, records
 from threadkeep.engine.engine import Engine, Flow, Read, View, Write
 from threadkeep.engine.recording import MESSAGES

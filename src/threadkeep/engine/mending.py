@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
-from threadkeep.context.repair import repair
+from threadkeep.context.validity.repair import repair
 from threadkeep.engine import deleting, edits, notes, records
 from threadkeep.engine.engine import Engine, Flow, Pending
 from threadkeep.engine.recording import MESSAGES

@@ -21,13 +21,13 @@ from threadkeep.adapters.agents.sessions import Report, Session
 from threadkeep.adapters.agents.spending import Spending, answer_limit
 from threadkeep.adapters.agents.steps import Flow, Step
 from threadkeep.context import prices
-from threadkeep.context.history import History
-from threadkeep.context.limits import Limits
-from threadkeep.context.marks import State
-from threadkeep.context.plan import Plan, Request, View
-from threadkeep.context.policy import Policy
+from threadkeep.context.counting.tokens import Counter
+from threadkeep.context.planning.history import History
+from threadkeep.context.planning.limits import Limits
+from threadkeep.context.planning.marks import State
+from threadkeep.context.planning.plan import Plan, Request, View
+from threadkeep.context.policies.policy import Policy
 from threadkeep.context.providers import context_window, model_name, own_tokens, provider_of
-from threadkeep.context.tokens import Counter
 from threadkeep.errors import ContextTooLarge
 
 PASSES: Final = 8

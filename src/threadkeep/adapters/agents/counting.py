@@ -11,9 +11,9 @@ from langchain_core.messages import BaseMessage
 
 from threadkeep.adapters.agents.place import Place
 from threadkeep.adapters.agents.steps import Flow, Step
-from threadkeep.context.calibration import Calibration
+from threadkeep.context.counting.calibration import Calibration
+from threadkeep.context.counting.tokens import Counter
 from threadkeep.context.providers import model_name, own_tokens
-from threadkeep.context.tokens import Counter
 
 CLOSE: Final = 0.08
 """How far a calibrated estimate may lie from the report before the call is learned from: it errs 5 % high."""

@@ -20,8 +20,8 @@ from threadkeep.adapters.agents.spending import Spending
 from threadkeep.adapters.agents.steps import Flow, arun, run
 from threadkeep.adapters.langgraph import Checkpointer
 from threadkeep.context.budget import Budget
-from threadkeep.context.limits import check_count
-from threadkeep.context.policy import Policy
+from threadkeep.context.planning.limits import check_count
+from threadkeep.context.policies.policy import Policy
 from threadkeep.errors import ConfigurationError, MiddlewareOrderWarning
 from threadkeep.memory import Memory
 

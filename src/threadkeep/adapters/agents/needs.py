@@ -17,13 +17,13 @@ from threadkeep.adapters.agents.sessions import Key, Session
 from threadkeep.adapters.agents.spending import Spending
 from threadkeep.adapters.agents.steps import Flow, Step
 from threadkeep.adapters.models import chat_model
-from threadkeep.context.entities import Entities
-from threadkeep.context.limits import FALLBACK_WINDOW
-from threadkeep.context.offload import Index
-from threadkeep.context.plan import Answer, Lasting, Need
+from threadkeep.context.counting.tokens import Counter
+from threadkeep.context.planning.limits import FALLBACK_WINDOW
+from threadkeep.context.planning.plan import Answer, Lasting, Need
+from threadkeep.context.policies.offload import Index
 from threadkeep.context.providers import context_window, model_name
-from threadkeep.context.summarizing import Ask, Failed, SummaryText
-from threadkeep.context.tokens import Counter
+from threadkeep.context.summaries.entities import Entities
+from threadkeep.context.summaries.summarizing import Ask, Failed, SummaryText
 from threadkeep.errors import StorageError, UnknownPrice
 
 _log = logging.getLogger(__name__)

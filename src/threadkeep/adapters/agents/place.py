@@ -15,7 +15,7 @@ from langgraph.config import get_config
 
 from threadkeep.adapters.agents.notes import Notes, thread_of
 from threadkeep.adapters.langgraph import Checkpointer
-from threadkeep.context.history import content_digest
+from threadkeep.context.planning.history import content_digest
 from threadkeep.memory import Memory
 from threadkeep.thread import Thread
 

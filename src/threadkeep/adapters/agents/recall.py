@@ -12,11 +12,11 @@ from langchain_core.tools import BaseTool, StructuredTool
 from threadkeep.adapters.agents.place import Place
 from threadkeep.adapters.agents.record import whole
 from threadkeep.adapters.agents.steps import Flow, arun, run
-from threadkeep.context import recalling
-from threadkeep.context.fences import enclose
-from threadkeep.context.history import History
-from threadkeep.context.recalling import Passage
-from threadkeep.context.tokens import Counter
+from threadkeep.context.counting.tokens import Counter
+from threadkeep.context.planning import recalling
+from threadkeep.context.planning.history import History
+from threadkeep.context.planning.recalling import Passage
+from threadkeep.context.summaries.fences import enclose
 
 SEARCH = """Search the earlier parts of this conversation, those that are not shown any more included, for words.
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 from langchain_core.messages import BaseMessage
 
 from threadkeep.adapters.agents.steps import Flow, Step
-from threadkeep.context.history import History
-from threadkeep.context.marks import State
+from threadkeep.context.planning.history import History
+from threadkeep.context.planning.marks import State
 from threadkeep.errors import ThreadNotFound
 from threadkeep.thread import Thread
 

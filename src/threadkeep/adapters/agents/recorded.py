@@ -9,11 +9,11 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from threadkeep.adapters.agents.notes import Notes
-from threadkeep.context.calls import is_system
-from threadkeep.context.history import content_digest
+from threadkeep.context.planning.history import content_digest
 from threadkeep.context.prices import Tokens
-from threadkeep.context.recording import Recording, Step, steps_of
-from threadkeep.context.summarizing import SummaryText
+from threadkeep.context.simulation.recording import Recording, Step, steps_of
+from threadkeep.context.summaries.summarizing import SummaryText
+from threadkeep.context.validity.calls import is_system
 from threadkeep.engine import replay
 from threadkeep.errors import ConfigurationError
 from threadkeep.models import Call, CallRecord

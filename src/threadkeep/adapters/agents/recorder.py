@@ -25,7 +25,7 @@ from langchain_core.tracers.context import register_configure_hook
 
 from threadkeep.backends.base import Work
 from threadkeep.context import prices
-from threadkeep.context.plan import Reason
+from threadkeep.context.planning.plan import Reason
 from threadkeep.engine import budgets, ledger
 from threadkeep.engine.ledger import CallRequest, Sent
 from threadkeep.errors import LedgerWarning

@@ -10,8 +10,8 @@ from langchain_core.messages import ToolMessage
 from threadkeep.adapters.agents.place import Place
 from threadkeep.adapters.agents.sessions import Session
 from threadkeep.adapters.agents.steps import Flow, Step
-from threadkeep.context.calls import call_ids, result_id
-from threadkeep.context.history import History
+from threadkeep.context.planning.history import History
+from threadkeep.context.validity.calls import call_ids, result_id
 
 STEPS: Final = 32
 """Checkpoints that are looked through at most for each call that asks; open calls are rare, and found close by."""

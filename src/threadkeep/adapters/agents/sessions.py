@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from langchain_core.messages import ToolMessage
 
-from threadkeep.context.history import History
-from threadkeep.context.limits import Anchor
-from threadkeep.context.marks import State
-from threadkeep.context.plan import Answer
-from threadkeep.context.summarizing import Failed
+from threadkeep.context.planning.history import History
+from threadkeep.context.planning.limits import Anchor
+from threadkeep.context.planning.marks import State
+from threadkeep.context.planning.plan import Answer
+from threadkeep.context.summaries.summarizing import Failed
 
 SESSIONS: Final = 64
 """Conversations that are kept, those used last."""

@@ -1,0 +1,3 @@
+"""Conversations from files, in the forms of three providers."""
+
+from __future__ import annotations

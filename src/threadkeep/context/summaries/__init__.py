@@ -1,0 +1,3 @@
+"""Summaries and entities, made by generators that do no I/O."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What providers refuse, and how a view is mended before they can."""
+
+from __future__ import annotations
