@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from threadkeep.context import Buffer
 from threadkeep.context.validity.plain import Plain, plain_beginning
 from threadkeep.context.validity.repair import repair
 from threadkeep.testing.histories import random_history, valid_history
@@ -69,6 +70,25 @@ def test_what_is_only_looked_at_would_not_have_been_changed(monkeypatch: pytest.
     monkeypatch.setattr(sys.modules[repair.__module__], "plain_beginning", lambda messages, longest: Plain())
     for (history, provider), found in zip(cases, quick, strict=True):
         assert found == repair(history, provider=provider), provider
+
+
+def test_what_is_known_of_a_beginning_is_gone_on_from() -> None:
+    """Turn by turn, with what was found before, the same is found as at once."""
+    for history in histories():
+        known: Plain | None = None
+        for end in range(1, len(history) + 1):
+            known = plain_beginning(history[:end], 40, known)
+            assert known == plain_beginning(history[:end], 40)
+
+
+def test_an_edit_in_place_is_looked_at_again() -> None:
+    said: list[BaseMessage] = []
+    for turn in range(9):
+        said += [HumanMessage(f"question {turn}", id=f"h{turn}"), AIMessage("answer", id=f"a{turn}")]
+    view = Buffer().view([*said, HumanMessage("next")], provider="openai")
+    said[3].content = ""
+    again = Buffer().view([*said, HumanMessage("next")], provider="openai", previous=view)
+    assert len(again.messages) == len(view.messages) - 1
 
 
 def test_an_ordinary_conversation_is_only_looked_at() -> None:

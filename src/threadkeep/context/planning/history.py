@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from langchain_core.messages import BaseMessage, ChatMessage
 
 from threadkeep.context.validity.calls import call_ids, is_ai, is_human, is_system, is_tool, result_id
+from threadkeep.context.validity.plain import Plain
 
 HUMAN, AI, TOOL, SYSTEM, OTHER = "human", "ai", "tool", "system", "other"
 
@@ -46,7 +47,8 @@ class History:
 
     __slots__ = (
         "_chains", "_counts", "_digests", "_memo", "_snapshots", "_variants",
-        "borders", "callers", "counter", "kinds", "messages", "results", "turn_starts",
+        "borders", "callers", "counter", "kinds", "messages",
+        "plain", "results", "turn_starts",
     )  # fmt: skip
 
     def __init__(self, counter: Counting) -> None:
@@ -63,6 +65,8 @@ class History:
         self._variants: list[dict[Hashable, tuple[BaseMessage, int]] | None] = []
         self._chains: dict[int, list[bytes]] = {}
         self._memo: dict[Hashable, Any] = {}
+        self.plain: dict[int | None, tuple[list[BaseMessage], Plain]] = {}
+        """The last view's messages, and how many of them needed no repair, by how long a call's id may be."""
 
     @classmethod
     def of(
@@ -189,6 +193,8 @@ class History:
         self._digests = previous._digests[:size]
         self._chains = {s: c[: size - s + 1] for s, c in previous._chains.items() if s < size}
         self._memo = previous._memo
+        if size == len(previous.messages):  # otherwise one of them may have been edited in place
+            self.plain = previous.plain
         same = previous.counter is self.counter or previous.counter == self.counter
         self._counts = previous._counts[:size] if same else [_UNCOUNTED] * size
         self._variants = previous._variants[:size] if same else [None] * size

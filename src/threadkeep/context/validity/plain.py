@@ -28,7 +28,9 @@ class Plain:
     """The messages that call tools, by id."""
 
 
-def plain_beginning(messages: Sequence[BaseMessage], longest: int | None) -> Plain:
+def plain_beginning(
+    messages: Sequence[BaseMessage], longest: int | None, known: Plain | None = None
+) -> Plain:
     """Return how much of a conversation's beginning may be sent as it is, whoever the provider is.
 
     The last message and what belongs to it are never a part of it: what may come last depends on the provider.
@@ -36,12 +38,13 @@ def plain_beginning(messages: Sequence[BaseMessage], longest: int | None) -> Pla
     Args:
         messages: The conversation.
         longest: How many characters a call's id may have, None for any number.
+        known: What was found of a shorter list that these messages begin with; it is not changed.
     """
-    found = Plain()
-    end, last = _instructions(messages), len(messages)
-    if end == last or type(messages[end]) is not HumanMessage:
+    found = Plain(known.end, set(known.call_ids), dict(known.callers)) if known else Plain()
+    end, last = found.end or _instructions(messages), len(messages)
+    if not found.end and (end == last or type(messages[end]) is not HumanMessage):
         return found
-    answered = False
+    answered = end > 0 and type(messages[end - 1]) is AIMessage
     while end < last:
         message = messages[end]
         kind, content = type(message), message.content

@@ -26,7 +26,7 @@ from threadkeep.context.validity.contents import cleaned
 from threadkeep.context.validity.items import Items
 from threadkeep.context.validity.ordering import ordered
 from threadkeep.context.validity.pairing import Group, Slot, paired
-from threadkeep.context.validity.plain import plain_beginning
+from threadkeep.context.validity.plain import Plain, plain_beginning
 from threadkeep.context.validity.settling import settled
 
 __all__ = ["UNFINISHED", "UNREADABLE", "repair"]
@@ -80,10 +80,37 @@ def repair(
         store: For `openai-responses`, the request's `store`: with False, items that only the server knows leave.
         prefill: Whether the last message may be an answer for the model to go on with.
     """
-    longest = OPENAI_ID_LENGTH if provider in ("openai", "openai-responses") else None
-    plain = plain_beginning(messages, longest)
-    rest = messages[plain.end :]
-    groups = paired(_normal(rest, plain.callers), longest, plain.call_ids)
+    plain = plain_beginning(messages, longest_id(provider))
+    return repair_after(
+        plain,
+        messages,
+        provider=provider,
+        results=results,
+        paused=paused,
+        reduced=reduced,
+        store=store,
+        prefill=prefill,
+    )
+
+
+def longest_id(provider: str) -> int | None:
+    """Return how many characters a call's id may have, None for any number."""
+    return OPENAI_ID_LENGTH if provider in ("openai", "openai-responses") else None
+
+
+def repair_after(
+    plain: Plain,
+    messages: Sequence[BaseMessage],
+    *,
+    provider: str,
+    results: Mapping[str, ToolMessage] = _NOTHING,
+    paused: Set[str] = frozenset(),
+    reduced: bool = False,
+    store: bool | None = None,
+    prefill: bool = True,
+) -> list[BaseMessage]:
+    """Return what `repair` does, for messages whose plain beginning is known."""
+    groups = paired(_normal(messages[plain.end :], plain.callers), longest_id(provider), plain.call_ids)
     head = groups[-1] if groups else None
     found: list[BaseMessage] = []
     items = Items(store=store) if provider == "openai-responses" else None

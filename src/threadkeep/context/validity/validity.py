@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from operator import is_
+
 from langchain_core.messages import BaseMessage
 
 from threadkeep.context.planning.history import AI, History
 from threadkeep.context.planning.plan import Request
 from threadkeep.context.validity import reasoning
-from threadkeep.context.validity.repair import repair
+from threadkeep.context.validity.plain import Plain, plain_beginning
+from threadkeep.context.validity.repair import longest_id, repair_after
 
 
 def last_bound(history: History, start: int, end: int, provider: str) -> int | None:
@@ -39,6 +42,23 @@ def repaired(messages: list[BaseMessage], request: Request, *, reduced: bool) ->
         request: Names the provider, results that finished, and calls that wait for a human.
         reduced: Whether anything was left out or replaced.
     """
-    return repair(
-        messages, provider=request.provider, results=request.results, paused=request.paused, reduced=reduced
+    return repair_after(
+        _beginning(messages, request),
+        messages,
+        provider=request.provider,
+        results=request.results,
+        paused=request.paused,
+        reduced=reduced,
     )
+
+
+def _beginning(messages: list[BaseMessage], request: Request) -> Plain:
+    """Return the beginning that needs no repair, going on from where the former view's ended."""
+    longest = longest_id(request.provider)
+    before = request.history.plain.get(longest)
+    known = None
+    if before is not None and len(messages) > before[1].end and before[1].end:
+        known = before[1] if all(map(is_, before[0][: before[1].end], messages)) else None
+    found = plain_beginning(messages, longest, known)
+    request.history.plain[longest] = messages, found
+    return found
