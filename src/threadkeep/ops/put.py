@@ -42,10 +42,12 @@ def put_checkpoint(thread: ThreadRef, new: NewCheckpoint, names: Names) -> Op[No
     parent = new.parent.seq if new.parent is not None else None
     if new.parent is not None and parent is None:
         raise Retry
-    if root and new.guarded and parent != row.head and not new.addressed:
-        raise (yield from _stale(thread, new, row))
     space, next_namespace = yield from namespace_number(row.id, new.namespace, row.next_namespace)
     old = (yield from _existing(row, new, space)) if same_id else None
+    # A run that puts the newest checkpoint again, after a failure it was told of, overtakes nobody.
+    again = old is not None and number(old[0]) == row.head and old[2] == parent
+    if root and new.guarded and parent != row.head and not new.addressed and not again:
+        raise (yield from _stale(thread, new, row))
     next_content = claim(thread, row)
     next_call = yield from store(row.id, new.rows, row.next_call)
     run, next_run = row.next_run - 1, row.next_run

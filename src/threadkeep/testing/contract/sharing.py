@@ -126,6 +126,23 @@ class SharingContract(Harness):
                 assert difference(one, seen[0]) is None, name
 
     @needs("shared")
+    def test_a_run_may_put_its_newest_checkpoint_again(
+        self, memory: Memory, store: Store, drive: Drive
+    ) -> None:
+        """A run that does not know whether its put arrived repeats it, through another memory, and is refused nothing."""
+        one = Line(memory, drive=drive, run=True)
+        at = one.put({"__start__": {"n": 1}}, source="input")
+        for values in ({"__start__": {"n": 1}}, {"__start__": {"n": 2}}):
+            again = Line(store.open(), drive=drive, run=True)
+            assert again.put(values, source="input", checkpoint_id=at) == at
+            assert again.ids() == [at]
+            assert again.values()["__start__"] == values["__start__"]
+        again.put({"n": 2})
+        again.at = None
+        with pytest.raises(StaleRun):
+            again.put({"n": 3}, checkpoint_id=at)
+
+    @needs("shared")
     def test_a_run_that_was_overtaken_is_told(self, memory: Memory, store: Store, drive: Drive) -> None:
         """Of two runs that loaded the same checkpoint the second is refused, and nothing of it is stored."""
         _fill(memory, drive, "t")
