@@ -129,7 +129,7 @@ class SharingContract(Harness):
     def test_a_run_may_put_its_newest_checkpoint_again(
         self, memory: Memory, store: Store, drive: Drive
     ) -> None:
-        """A run that does not know whether its put arrived repeats it, through another memory, and is refused nothing."""
+        """A run that does not know whether its put arrived repeats it, through another memory: it is stored once."""
         one = Line(memory, drive=drive, run=True)
         at = one.put({"__start__": {"n": 1}}, source="input")
         for values in ({"__start__": {"n": 1}}, {"__start__": {"n": 2}}):
