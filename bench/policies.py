@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -26,7 +25,7 @@ from pydantic import Field
 from rich.console import Console
 
 from bench import report
-from bench.results import Goal, Row, Section
+from bench.results import Row, Section
 from bench.text import prose
 from threadkeep.context import (
     Buffer,
@@ -50,8 +49,6 @@ EMPTY = (
     "few pallets had to wait in the yard until somebody found the time to move them. The assistant answered what it "
     "was asked, warned of things that might go wrong, and offered to make a list. Nothing else was decided so far."
 )
-PLANNED = 2_000
-"""Messages of the conversation whose planning is timed."""
 
 
 class O200k:
@@ -242,50 +239,13 @@ def _shown(column: str, value: float) -> str | float | int:
     return f"{value:.1f} %" if column.endswith("%") else f"{value:,.0f}"
 
 
-def planning() -> Section:
-    """Time a view over 2,000 messages: with everything new but counted, and a turn later."""
-    rows = []
-    messages, _ = conversation(1, PLANNED // 2 + 50)
-    for policy in (
-        Window(messages=20),
-        Window(tokens=TOKENS),
-        SummaryBuffer(trigger=TRIGGER),
-        Offload(trigger=TRIGGER),
-    ):
-        first, later = _plans(policy, messages)
-        cells = {"policy": policy.name, "2,000 messages (ms)": first * 1e3, "a turn later (ms)": later * 1e3}
-        rows.append(Row(cells=cells, judged=first * 1e3, goal=Goal(limit=5)))
-    return Section(
-        name="planning",
-        title=f"Planning a view over {PLANNED:,} messages, counted and digested before",
-        rows=tuple(rows),
-        notes=("Processor time; the median of nine plans, and of the turns that follow.",),
-    )
-
-
-def _plans(policy: Policy, messages: Sequence[BaseMessage]) -> tuple[float, float]:
-    view = policy.view(messages[: PLANNED - 1])
-    request = view.plan.request
-    times, later = [], []
-    for _ in range(9):
-        start = time.process_time()
-        policy.plan(request).view()
-        times.append(time.process_time() - start)
-    for end in range(PLANNED + 1, len(messages), 2):
-        start = time.process_time()
-        view = policy.view(messages[:end], previous=view)
-        later.append(time.process_time() - start)
-    return statistics.median(times), statistics.median(later)
-
-
 def main(arguments: list[str] | None = None) -> None:
-    """Print the tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.policies", description=__doc__)
     parser.add_argument("--seeds", type=int, default=3, help="how many conversations (default: 3)")
     seeds = parser.parse_args(arguments).seeds
     console = Console(width=170)
-    for section in (table(range(1, seeds + 1)), planning()):
-        report.show(section, console)
+    report.show(table(range(1, seeds + 1)), console)
 
 
 if __name__ == "__main__":
