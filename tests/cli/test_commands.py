@@ -24,6 +24,8 @@ READING = {
     "history": ["weather"],
     "diff": ["weather", "1", "2"],
     "usage": ["weather"],
+    "view": ["weather", "1"],
+    "simulate": ["weather"],
     "stats": [],
     "copy": ["weather", "again"],
     "delete": ["weather", "--yes"],

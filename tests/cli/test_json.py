@@ -10,20 +10,43 @@ import pytest
 
 from tests.cli.kit import document
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
-_ROW = re.compile(r"^\| (?P<name>`[^`]+`|\*\w+\*) \| (?P<keys>.*) \|$", re.MULTILINE)
+DOCS = Path(__file__).parents[2] / "docs"
+_ROW = re.compile(r"^\| (?P<name>`[^`]+`|\*[\w ]+\*) \| (?P<keys>.*) \|$", re.MULTILINE)
+_VALUES = {
+    "idle",
+    "running",
+    "waiting",
+    "human",
+    "ai",
+    "system",
+    "answer",
+    "summary",
+    "extraction",
+    "finished",
+}
+_VALUES |= {"failed", "cancelled", "recorder", "caller"}
+# Objects whose keys stand among those of the objects that have them.
+_WITHIN = ("tokens", "sums", "call")
 
 
 def documented() -> dict[str, set[str]]:
     """Return the keys in each row of the page's two tables of JSON, by command or object."""
-    section = PAGE.read_text("utf-8").split("## JSON")[1].split("## Reference")[0]
-    found = {}
-    for row in _ROW.finditer(section):
-        name = row["name"].strip("`*").removeprefix("threadkeep ")
-        found[name] = set(re.findall(r"`([a-z_]+)`", row["keys"]))
-    for keys in found.values():
-        keys -= {"idle", "running", "waiting", "failed", "human", "ai", "system"}
+    section = (DOCS / "cli.md").read_text("utf-8").split("## JSON")[1].split("## Reference")[0]
+    found = _rows(section)
+    for within in _WITHIN:
+        for row in _ROW.finditer(section):
+            if f"*{within}*" in row["keys"]:
+                found[_name(row)] |= found[within]
+    found["simulate"] |= _rows((DOCS / "simulate.md").read_text("utf-8"))["simulation"]
     return found
+
+
+def _rows(text: str) -> dict[str, set[str]]:
+    return {_name(row): set(re.findall(r"`([a-z_]+)`", row["keys"])) - _VALUES for row in _ROW.finditer(text)}
+
+
+def _name(row: re.Match[str]) -> str:
+    return row["name"].strip("`*").removeprefix("threadkeep ")
 
 
 COMMANDS = {
@@ -33,6 +56,8 @@ COMMANDS = {
     "history": ["history", "weather"],
     "diff": ["diff", "weather", "1", "2"],
     "usage": ["usage", "weather", "--calls"],
+    "view": ["view", "weather", "1"],
+    "simulate": ["simulate", "weather", "--policy", "window:messages=2"],
     "stats": ["stats"],
     "copy": ["copy", "weather", "again"],
     "delete": ["delete", "weather", "--yes"],
@@ -44,7 +69,7 @@ COMMANDS = {
 
 
 def test_every_command_with_json_is_in_the_table() -> None:
-    objects = {"thread", "checkpoint", "branch", "message", "tokens"}
+    objects = {"thread", "checkpoint", "branch", "message", *_WITHIN}
     assert set(documented()) == set(COMMANDS) | objects
 
 
@@ -55,7 +80,8 @@ def test_the_keys_of_a_command(db: str, name: str) -> None:
     keys = set(found)
     if name == "usage":
         keys |= set(found["total"]) | set(found["models"][0]) | set(found["calls"][0])
-        keys -= documented()["tokens"]
+    if name == "view":
+        keys |= set(found["call"])
     if name == "stats":
         keys |= set(found["threads"][0]) | set(found["tables"]["contents"])
     if name == "diff":
@@ -90,4 +116,5 @@ def test_the_keys_of_an_object(db: str, name: str, arguments: list[str], place: 
 
 def test_the_keys_of_tokens(db: str) -> None:
     call = document("usage", "priced", "--db", db, "--calls")["calls"][0]
-    assert documented()["tokens"] == set(call) - {"at", "model", "message_id"}
+    assert documented()["call"] - {"cached", "messages"} == set(call)  # values of purpose and source
+    assert {key for key in call if key.endswith("_tokens")} == documented()["tokens"]

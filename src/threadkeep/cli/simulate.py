@@ -80,8 +80,9 @@ def simulate(
     owner: options.Owner = "",
     as_json: options.Json = False,
 ) -> None:
-    """Replay a conversation under policies, without calling its model, and show what each would have taken.
+    """Show what a conversation would have cost under policies.
 
+    It is replayed without calling its model.
     Answers are held fixed. What was not recorded, such as the system prompt of an imported file, enters as a
     constant and is marked "inferred".
     """

@@ -29,7 +29,7 @@ def usage(
     owner: options.Owner = "",
     as_json: options.Json = False,
 ) -> None:
-    """Show the tokens that a thread's model calls took, and what they cost.
+    """Show the tokens of a thread's model calls and their cost.
 
     The numbers are those that the providers reported; what nobody reported shows as "?". Prices are in US dollars.
     """

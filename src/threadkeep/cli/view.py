@@ -35,7 +35,10 @@ def view(
     owner: options.Owner = "",
     as_json: options.Json = False,
 ) -> None:
-    """Show what the model saw in one call, and why each other message of the state was not sent as it is."""
+    """Show what the model saw in one call, and why.
+
+    Each message of the state that was not sent as it is has its reason.
+    """
     with opened(db, owner) as memory:
         handle = memory.threads.get(thread)
         found = handle.call(call)
