@@ -72,7 +72,8 @@ def _append_request(
     merged = list(values.get(MESSAGES) or [])
     given = {message.id for message in new}
     places: dict[str | None, int] = {}
-    if known is None or known & given:
+    # Looked up one by one: another thread may add to what is known meanwhile.
+    if known is None or any(message_id in known for message_id in given):
         places = {m.id: n for n, m in enumerate(merged) if isinstance(m, BaseMessage) and m.id in given}
     for message in new:
         if message.id in places:

@@ -14,7 +14,6 @@ from langchain_core.messages import (
     BaseMessage,
     FunctionMessage,
     HumanMessage,
-    RemoveMessage,
     SystemMessage,
     ToolMessage,
 )
@@ -50,11 +49,6 @@ def is_tool(message: BaseMessage) -> TypeGuard[ToolMessage | FunctionMessage]:
 def is_system(message: BaseMessage) -> TypeGuard[SystemMessage]:
     """Say whether a message holds instructions of the application."""
     return isinstance(message, SystemMessage)
-
-
-def is_removal(message: BaseMessage) -> TypeGuard[RemoveMessage]:
-    """Say whether a message only asks a reducer to remove another."""
-    return isinstance(message, RemoveMessage)
 
 
 def call_ids(message: BaseMessage) -> tuple[str, ...]:
