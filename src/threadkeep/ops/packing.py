@@ -37,11 +37,6 @@ def numbers(values: Sequence[int]) -> str:
     return "[" + ",".join(map(str, values)) + "]"
 
 
-def split_numbers(text: str) -> list[int]:
-    """Return the numbers that `numbers` was given."""
-    return [int(part) for part in text[1:-1].split(",") if part]
-
-
 def close_content(codec: int, body: bytes) -> tuple[int, bytes]:
     """Return a content's codec and body as they are stored."""
     packed = shrink(body) if codec != ALIAS else None
@@ -107,12 +102,6 @@ def unpack_sequence(number: int, body: bytes) -> SequenceRow:
         return SequenceRow(number, number, None, 0, 0, items)
     far = [number - part if isinstance(part, int) else part for part in parts[4:]]
     return SequenceRow(number, number - parts[1], number - parts[0], parts[2], parts[3], far)
-
-
-def apply_sequence(base: list[Element], row: SequenceRow) -> list[Element]:
-    """Return the items of a version, given those of its base."""
-    at = len(base) - row.back
-    return [*base[:at], *row.inserted, *base[at + row.removed :]]
 
 
 def resolve_sequence(number: int, rows: dict[int, SequenceRow]) -> tuple[list[Element], int]:
